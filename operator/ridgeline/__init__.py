@@ -1,0 +1,1 @@
+"""ridgeline: keeps vLLM Deployments on the speculation profile that is best for their load."""
