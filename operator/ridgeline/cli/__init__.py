@@ -1,0 +1,1 @@
+"""Commands: `ridgeline …` and `kubectl ridgeline …`."""

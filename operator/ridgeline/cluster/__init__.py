@@ -1,0 +1,1 @@
+"""All calls to the Kubernetes API, and the watch store."""

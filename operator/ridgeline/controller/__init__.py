@@ -1,0 +1,1 @@
+"""Kopf wiring, the tick and the event pass, the reconciler, own metrics."""

@@ -1,0 +1,1 @@
+"""Pure: from what is known of hardware and model to the cut-off table."""

@@ -1,0 +1,1 @@
+"""Pure: what each vLLM version accepts and exports."""

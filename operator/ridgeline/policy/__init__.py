@@ -1,0 +1,1 @@
+"""Pure: from facts to a decision. No I/O, no clock: time is a parameter."""

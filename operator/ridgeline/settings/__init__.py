@@ -1,0 +1,1 @@
+"""API objects and data files → the pure packages' values."""

@@ -1,0 +1,1 @@
+"""Prometheus → samples: named queries, batched."""

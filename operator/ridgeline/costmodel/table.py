@@ -1,0 +1,88 @@
+"""The cut-off table: which profile is best in which range of concurrency.
+
+Every strategy yields this type, and the policy acts on it alone.
+"""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutoffRow:
+    """One range of concurrency per engine and the profile that is best in it.
+
+    Attributes:
+        profile: Name of the profile.
+        up_to: Cut-off: at this concurrency per engine (requests in decode) and above, the next
+            row applies. `None` in the last row.
+        return_below: Lower edge of the band at that cut-off: below it this row applies again.
+            At most `up_to`. `None` in the last row.
+    """
+
+    profile: str
+    up_to: float | None = None
+    return_below: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CutoffTable:
+    """Rows from the quietest range to the busiest.
+
+    Raises:
+        ValueError: When there is no row, a border is missing, not finite or not positive, a band
+            is turned round, two bands overlap, or a profile stands in two rows.
+    """
+
+    rows: tuple[CutoffRow, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a table that could not be followed without chasing itself."""
+        if not self.rows:
+            raise ValueError("a cut-off table needs at least one row")
+        names = [row.profile for row in self.rows]
+        if len(set(names)) != len(names):
+            raise ValueError(f"a profile stands in two rows of the cut-off table: {names}")
+        previous = 0.0
+        for row in self.rows[:-1]:
+            if row.up_to is None or row.return_below is None:
+                raise ValueError(f"row {row.profile!r} has no border to the next one")
+            if not (math.isfinite(row.up_to) and math.isfinite(row.return_below)):
+                raise ValueError(f"row {row.profile!r} has a border that is not finite")
+            if not previous < row.return_below <= row.up_to:
+                raise ValueError(
+                    f"row {row.profile!r}: its band {row.return_below}…{row.up_to} must lie above "
+                    f"{previous} and not be turned round"
+                )
+            previous = row.up_to
+        if self.rows[-1].up_to is not None or self.rows[-1].return_below is not None:
+            raise ValueError(f"the last row {self.rows[-1].profile!r} must have no upper border")
+
+    def index_of(self, profile: str) -> int | None:
+        """Return the row of a profile, or `None` when no row names it."""
+        return next((i for i, row in enumerate(self.rows) if row.profile == profile), None)
+
+    def row_at(self, concurrency: float) -> int:
+        """Return the row that applies at a concurrency for a target without history."""
+        for index, row in enumerate(self.rows[:-1]):
+            if row.up_to is not None and concurrency < row.up_to:
+                return index
+        return len(self.rows) - 1
+
+    def next_row(self, current: int, concurrency: float) -> int:
+        """Return the row to be in, coming from row `current`: bands keep the current one.
+
+        A row is left upwards at its own `up_to`, and downwards only below the `return_below` of
+        the row beneath.
+        """
+        index = current
+        while index < len(self.rows) - 1:
+            up_to = self.rows[index].up_to
+            if up_to is None or concurrency < up_to:
+                break
+            index += 1
+        while index > 0:
+            return_below = self.rows[index - 1].return_below
+            if return_below is None or concurrency >= return_below:
+                break
+            index -= 1
+        return index

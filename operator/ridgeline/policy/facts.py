@@ -1,0 +1,148 @@
+"""What is known of one serving at one moment: one frozen value, input of every decision.
+
+Numbers that could not be had are `None`; nothing non-finite ever gets in here (telemetry turns NaN
+and infinities into `None` and counts them in `not_finite`).
+Times are epoch seconds, ages and durations are seconds.
+"""
+
+from dataclasses import dataclass
+
+from ridgeline.terms.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something that keeps a serving from being decided, in words for a person."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFacts:
+    """Means over the rate window of one engine (one scheduler) of one replica.
+
+    Attributes:
+        engine: vLLM's `engine` label.
+        age_seconds: Age of the newest sample behind these numbers.
+        decode_concurrency: Mean number of requests in decode (rate of the inter-token sum).
+        request_steps_per_second: Request-steps per second (rate of the inter-token count).
+        steps_per_second: Engine steps per second.
+        step_seconds: Mean step latency as a request sees it (inter-token sum ÷ count).
+        mean_batch: Mean number of requests per engine step (count ÷ iterations).
+        generated_tokens_per_second: Output tokens per second.
+        acceptance_length: Mean tokens per request-step (1 without speculation).
+        tpot_seconds: Mean time per output token.
+        drafts_per_second: Drafts per second; `None` when the server exports no speculation series.
+        drafted_share: Share of request-steps that drafted.
+        running: Gauge of running requests (it flickers: a cross-check, never decided on).
+        waiting: Gauge of waiting requests.
+        tpot_p99_seconds: P99 of the time per output token over requests finished in the window.
+        step_latency_p99_seconds: P99 of vLLM's ITL (per request-step), shown as step latency.
+        not_finite: Names of the signals that came back as NaN or infinite.
+    """
+
+    engine: str
+    age_seconds: float
+    decode_concurrency: float | None = None
+    request_steps_per_second: float | None = None
+    steps_per_second: float | None = None
+    step_seconds: float | None = None
+    mean_batch: float | None = None
+    generated_tokens_per_second: float | None = None
+    acceptance_length: float | None = None
+    tpot_seconds: float | None = None
+    drafts_per_second: float | None = None
+    drafted_share: float | None = None
+    running: float | None = None
+    waiting: float | None = None
+    tpot_p99_seconds: float | None = None
+    step_latency_p99_seconds: float | None = None
+    not_finite: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaFacts:
+    """A live, Ready Pod of the target, with the engines that telemetry knows of it.
+
+    Attributes:
+        name: The Pod's name.
+        ready_seconds: How long it has been Ready.
+        profile: Profile that its label names, `None` when it has no label.
+        engines: Empty when telemetry has no sample of this Pod.
+        expected_engines: Engines that this Pod should show (data-parallel size); 1 if not told.
+    """
+
+    name: str
+    ready_seconds: float
+    profile: str | None
+    engines: tuple[EngineFacts, ...]
+    expected_engines: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutFacts:
+    """A rolling update (or scaling) of the target that has not ended.
+
+    Attributes:
+        updated: Pods of the newest template.
+        available: Pods that are available, of any template.
+        desired: Replicas asked for.
+        paused: Whether somebody paused the rollout.
+        deadline_exceeded: Whether the Deployment controller reported ProgressDeadlineExceeded.
+    """
+
+    updated: int
+    available: int
+    desired: int
+    paused: bool = False
+    deadline_exceeded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetFacts:
+    """The target Deployment as the API server last told it.
+
+    Attributes:
+        uid: Its identity.
+        desired_replicas: `spec.replicas`.
+        active_profile: Profile that its Pod template carries; `None` when no profile describes it.
+        active_config: The speculative config that the template carries, for messages.
+        rollout: What is under way, `None` when nothing is.
+    """
+
+    uid: str
+    desired_replicas: int
+    active_profile: str | None
+    active_config: str
+    rollout: RolloutFacts | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryFacts:
+    """How the telemetry endpoint fared in the tick behind these facts.
+
+    Attributes:
+        endpoint: Name of the endpoint.
+        window_seconds: Rate window of the signals.
+        stale_after_seconds: Samples older than this are not acted on.
+        error: Why the endpoint could not be read, `None` when it could.
+        answered_at: Epoch seconds of the answer; `None` when it has never answered.
+        warnings: Warnings that the endpoint attached to its answers.
+    """
+
+    endpoint: str
+    window_seconds: float
+    stale_after_seconds: float
+    error: str | None = None
+    answered_at: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything that a decision about one serving rests on."""
+
+    target: TargetFacts | Problem
+    replicas: tuple[ReplicaFacts, ...]
+    telemetry: TelemetryFacts | Problem

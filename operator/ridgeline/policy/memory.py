@@ -1,0 +1,63 @@
+"""What a decision remembers from the ones before it.
+
+Slow memory lives in the serving's status and survives restarts; fast memory is lost with the
+process, and starts empty: a restart delays a switch by at most a dwell and never causes one.
+"""
+
+from dataclasses import dataclass, field
+
+from ridgeline.terms.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """One change of profile that was decided.
+
+    Attributes:
+        started_at: Epoch seconds when it was decided.
+        finished_at: Epoch seconds when the roll ended; `None` while it runs.
+        from_profile: Profile before, `None` when no profile described it.
+        to_profile: Profile after.
+        reason: Why.
+    """
+
+    started_at: float
+    finished_at: float | None
+    from_profile: str | None
+    to_profile: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowMemory:
+    """Kept in status. `switches` runs from the oldest to the newest, at most ten."""
+
+    switches: tuple[Switch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """A border that concurrency has crossed and not yet come back over.
+
+    Attributes:
+        towards: Profile of the row that applies beyond the border.
+        since: Epoch seconds of the first decision that saw it.
+    """
+
+    towards: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastMemory:
+    """Kept in the process. A hold for missing data clears `crossing`: blindness is no dwell."""
+
+    crossing: Crossing | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Both kinds together."""
+
+    slow: SlowMemory = field(default_factory=SlowMemory)
+    fast: FastMemory = field(default_factory=FastMemory)

@@ -1,0 +1,22 @@
+"""Choices that a person makes in a serving."""
+
+from enum import StrEnum
+
+
+class Mode(StrEnum):
+    """Who may change the target: the operator, or nobody (it only recommends)."""
+
+    AUTOMATIC = "Automatic"
+    RECOMMEND_ONLY = "RecommendOnly"
+
+
+class Strategy(StrEnum):
+    """Where the cut-offs come from."""
+
+    FIXED = "Fixed"
+
+
+class InjectionMode(StrEnum):
+    """How a profile reaches the server's command line."""
+
+    ENV = "Env"

@@ -1,0 +1,26 @@
+"""Names that other systems see: API group, field managers, labels, annotations, the env item."""
+
+from typing import Final
+
+GROUP: Final = "ridgeline.dev"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+SERVING_KIND: Final = "SpeculativeServing"
+SERVING_PLURAL: Final = "speculativeservings"
+
+PROFILE_MANAGER: Final = "ridgeline-profile"
+"""Field manager of everything we own in a target."""
+
+STATUS_MANAGER: Final = "ridgeline-status"
+"""Field manager of a serving's status."""
+
+EVENT_REPORTER: Final = "ridgeline"
+
+PROFILE_ENV: Final = "SPECULATION_CONFIG"
+"""The env item that carries a profile's speculative config; empty means no speculation."""
+
+PROFILE_LABEL: Final = "ridgeline.dev/profile"
+"""Pod-template label that names the profile a Pod was started with."""
+
+SERVING_ANNOTATION: Final = "ridgeline.dev/serving"
+"""Annotation on the target that names the serving which set its profile."""

@@ -1,0 +1,219 @@
+"""Why the operator did what it did: the reasons of decisions, conditions and Events.
+
+Every reason has a meaning (what was seen) and a way out (what a person can do). Both stand here
+once; the reference page of the docs is made from them.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Reason(StrEnum):
+    """One name per situation; the value is what people see."""
+
+    # Nothing to change.
+    BEST_PROFILE_ACTIVE = "BestProfileActive"
+    INSIDE_BAND = "InsideBand"
+    # A switch.
+    ABOVE_CUTOFF = "AboveCutoff"
+    BELOW_CUTOFF = "BelowCutoff"
+    # A switch is wanted and not made yet, or not by us.
+    DWELLING = "Dwelling"
+    COOLDOWN = "Cooldown"
+    DAILY_BUDGET_SPENT = "DailyBudgetSpent"
+    RECOMMEND_ONLY = "RecommendOnly"
+    SUSPENDED = "Suspended"
+    WAITING_FOR_ROLL_BUDGET = "WaitingForRollBudget"
+    # The operator cannot see.
+    TELEMETRY_UNAVAILABLE = "TelemetryUnavailable"
+    NO_DATA = "NoData"
+    NOT_FINITE = "NotFinite"
+    STALE_DATA = "StaleData"
+    PARTIAL_DATA = "PartialData"
+    REPLICAS_SETTLING = "ReplicasSettling"
+    NO_READY_REPLICAS = "NoReadyReplicas"
+    UNKNOWN_TELEMETRY_ENDPOINT = "UnknownTelemetryEndpoint"
+    # The target cannot be changed.
+    TARGET_NOT_FOUND = "TargetNotFound"
+    TARGET_DELETING = "TargetDeleting"
+    TARGET_CONFLICT = "TargetConflict"
+    CONTAINER_AMBIGUOUS = "ContainerAmbiguous"
+    CONTAINER_NOT_FOUND = "ContainerNotFound"
+    INJECTION_POINT_MISSING = "InjectionPointMissing"
+    SPECULATIVE_CONFIG_INVALID = "SpeculativeConfigInvalid"
+    ACTIVE_PROFILE_UNKNOWN = "ActiveProfileUnknown"
+    PROFILE_MISMATCH = "ProfileMismatch"
+    ROLLOUT_UNDER_WAY = "RolloutUnderWay"
+    ROLLOUT_PAUSED = "RolloutPaused"
+    ROLLOUT_STALLED = "RolloutStalled"
+    FIELD_CONFLICT = "FieldConflict"
+    UNDONE_BY_OTHERS = "UndoneByOthers"
+    WRITE_REFUSED = "WriteRefused"
+    # The serving itself.
+    SPEC_INVALID = "SpecInvalid"
+    CUTOFF_NOT_SET = "CutoffNotSet"
+    # Conditions and Events that report progress.
+    RESOLVED = "Resolved"
+    FRESH = "Fresh"
+    NOT_NEEDED = "NotNeeded"
+    OBSERVING = "Observing"
+    OPERATING = "Operating"
+    NOT_SUSPENDED = "NotSuspended"
+    APPLIED = "Applied"
+    ROLL_STARTED = "RollStarted"
+    ROLL_FINISHED = "RollFinished"
+    ROLL_ABANDONED = "RollAbandoned"
+    RECOVERED = "Recovered"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a reason means and what a person can do about it."""
+
+    meaning: str
+    way_out: str
+
+
+_NOTHING: Final = "Nothing to do."
+
+EXPLANATIONS: Final[dict[Reason, Explanation]] = {
+    Reason.BEST_PROFILE_ACTIVE: Explanation(
+        "The target already runs the profile that the cut-off table asks for.", _NOTHING
+    ),
+    Reason.INSIDE_BAND: Explanation(
+        "Concurrency lies inside the band between two profiles; the active one stays.", _NOTHING
+    ),
+    Reason.ABOVE_CUTOFF: Explanation(
+        "Concurrency stayed at or above a cut-off, so a busier row of the table applies.", _NOTHING
+    ),
+    Reason.BELOW_CUTOFF: Explanation(
+        "Concurrency stayed below the band's lower edge, so a quieter row applies.", _NOTHING
+    ),
+    Reason.DWELLING: Explanation(
+        "Concurrency has crossed a border, but not yet for spec.stabilization.",
+        "Wait, or shorten spec.stabilization.",
+    ),
+    Reason.COOLDOWN: Explanation(
+        "The last roll ended less than spec.cooldownSeconds ago; it binds switching on.",
+        "Wait, or shorten spec.cooldownSeconds.",
+    ),
+    Reason.DAILY_BUDGET_SPENT: Explanation(
+        "spec.maxSwitchesPerDay was used up in the last 24 hours (the last one is kept for off).",
+        "Wait, widen the band, or raise spec.maxSwitchesPerDay.",
+    ),
+    Reason.RECOMMEND_ONLY: Explanation(
+        "Another profile would be better, but spec.mode is RecommendOnly.",
+        "Set spec.mode to Automatic to let the operator roll the target.",
+    ),
+    Reason.SUSPENDED: Explanation(
+        "spec.suspend is true: nothing is changed.", "Set spec.suspend to false."
+    ),
+    Reason.WAITING_FOR_ROLL_BUDGET: Explanation(
+        "Other servings are rolling; maxConcurrentRolls of the operator's configuration is used.",
+        "Wait, or raise maxConcurrentRolls.",
+    ),
+    Reason.TELEMETRY_UNAVAILABLE: Explanation(
+        "The telemetry endpoint does not answer, or answers with an error.",
+        "Check the address and credentials of the endpoint in the operator's configuration.",
+    ),
+    Reason.NO_DATA: Explanation(
+        "The telemetry endpoint answers, but has no samples of this target's Pods.",
+        "Check that Prometheus scrapes the Pods and that vLLM runs without --disable-log-stats.",
+    ),
+    Reason.NOT_FINITE: Explanation(
+        "A number that the decision needs is NaN or infinite.",
+        "Look at the query in the message; the operator holds until the number is finite.",
+    ),
+    Reason.STALE_DATA: Explanation(
+        "The newest sample of the target's Pods is too old to act on.",
+        "Check Prometheus's scrape interval and its targets page.",
+    ),
+    Reason.PARTIAL_DATA: Explanation(
+        "Some Ready Pods or engines have no samples (switching on needs all, off needs 80 %).",
+        "Check that every Pod of the target is scraped.",
+    ),
+    Reason.REPLICAS_SETTLING: Explanation(
+        "The Pods have been Ready for less than the rate window.", "Wait for one window."
+    ),
+    Reason.NO_READY_REPLICAS: Explanation(
+        "The target has no Ready Pod.", "Scale the target up, or look at why its Pods fail."
+    ),
+    Reason.UNKNOWN_TELEMETRY_ENDPOINT: Explanation(
+        "spec.telemetry names an endpoint that the operator's configuration does not define.",
+        "Use a name that the message lists, or add the endpoint to the configuration.",
+    ),
+    Reason.TARGET_NOT_FOUND: Explanation(
+        "spec.targetRef names a Deployment that does not exist in the serving's namespace.",
+        "Create it, or correct spec.targetRef.name.",
+    ),
+    Reason.TARGET_DELETING: Explanation("The target is being deleted.", _NOTHING),
+    Reason.TARGET_CONFLICT: Explanation(
+        "An older serving has the same target; only the older one acts.",
+        "Delete one of the two servings.",
+    ),
+    Reason.CONTAINER_AMBIGUOUS: Explanation(
+        "The target has several containers and spec.targetRef.containerName names none.",
+        "Set spec.targetRef.containerName to the container that runs vLLM.",
+    ),
+    Reason.CONTAINER_NOT_FOUND: Explanation(
+        "spec.targetRef.containerName names no container of the target.",
+        "Correct spec.targetRef.containerName.",
+    ),
+    Reason.INJECTION_POINT_MISSING: Explanation(
+        "The container's command and args do not read $(SPECULATION_CONFIG).",
+        'Add "--speculative-config=$(SPECULATION_CONFIG)" to its args, and an empty default.',
+    ),
+    Reason.SPECULATIVE_CONFIG_INVALID: Explanation(
+        "The speculative config that the target carries is not a JSON object.",
+        "Correct it in the Deployment, or remove it.",
+    ),
+    Reason.ACTIVE_PROFILE_UNKNOWN: Explanation(
+        "The target runs a speculative config that no profile of the serving describes.",
+        "Add a profile that describes it, or remove it from the Deployment.",
+    ),
+    Reason.PROFILE_MISMATCH: Explanation(
+        "The servers' metrics contradict the profile that the Pod template carries.",
+        "Check the default of SPECULATION_CONFIG (an empty value) and the launcher.",
+    ),
+    Reason.ROLLOUT_UNDER_WAY: Explanation(
+        "A rolling update or a scale-up of the target is under way.", "Wait until it ends."
+    ),
+    Reason.ROLLOUT_PAUSED: Explanation(
+        "The target's rollout is paused by somebody.", "Resume it: kubectl rollout resume."
+    ),
+    Reason.ROLLOUT_STALLED: Explanation(
+        "A rolling update of the target passed its progress deadline.",
+        "Look at the target's new Pods: kubectl rollout status, kubectl describe pod.",
+    ),
+    Reason.FIELD_CONFLICT: Explanation(
+        "Another field manager owns a field that the profile needs.",
+        "Remove the field from that manager's manifest, as the message shows.",
+    ),
+    Reason.UNDONE_BY_OTHERS: Explanation(
+        "Somebody else removed or replaced the profile that the operator had set.",
+        "Decide who owns it: remove it from the other side, or suspend the serving.",
+    ),
+    Reason.WRITE_REFUSED: Explanation(
+        "The API server refused to change the target.",
+        "Read the message: it is the API server's own (rights, admission policy, quota).",
+    ),
+    Reason.SPEC_INVALID: Explanation(
+        "The serving's spec cannot be read.", "Correct the field that the message names."
+    ),
+    Reason.CUTOFF_NOT_SET: Explanation("No cut-off is known for this serving.", "Set spec.cutoff."),
+    Reason.RESOLVED: Explanation("The target and its container were found.", _NOTHING),
+    Reason.FRESH: Explanation("Telemetry is present, fresh and finite.", _NOTHING),
+    Reason.NOT_NEEDED: Explanation("Not evaluated while something else is wrong.", _NOTHING),
+    Reason.OBSERVING: Explanation("Seen for the first time; not decided yet.", "Wait one tick."),
+    Reason.OPERATING: Explanation("The serving is observed and decided.", _NOTHING),
+    Reason.NOT_SUSPENDED: Explanation("spec.suspend is false.", _NOTHING),
+    Reason.APPLIED: Explanation("Every replica runs the desired profile.", _NOTHING),
+    Reason.ROLL_STARTED: Explanation("The operator began to roll the target.", _NOTHING),
+    Reason.ROLL_FINISHED: Explanation("Every replica of the target runs the profile.", _NOTHING),
+    Reason.ROLL_ABANDONED: Explanation(
+        "A roll that was announced before a restart was not begun, since the target had changed.",
+        _NOTHING,
+    ),
+    Reason.RECOVERED: Explanation("What had been wrong is mended.", _NOTHING),
+}
