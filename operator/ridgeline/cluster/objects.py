@@ -1,0 +1,196 @@
+"""Kubernetes objects trimmed to what decisions need, and how to trim them.
+
+Nothing in this file calls the API: the functions turn JSON objects into frozen values.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ridgeline.engine.container import Container, EnvItem
+from ridgeline.terms.names import PROFILE_LABEL, SERVING_ANNOTATION
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingObject:
+    """A SpeculativeServing as the API server has it: spec and status unparsed."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    resource_version: str
+    created_at: float
+    deleting: bool
+    spec: Json
+    status: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentObject:
+    """A Deployment without the parts that no decision looks at.
+
+    Attributes:
+        progress_deadline_exceeded: The Deployment controller gave up on the newest template.
+        marker: Value of our annotation, `None` without one.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    resource_version: str
+    deleting: bool
+    replicas: int
+    paused: bool
+    template_profile: str | None
+    containers: tuple[Container, ...]
+    marker: str | None
+    observed_generation: int
+    current_replicas: int
+    updated_replicas: int
+    ready_replicas: int
+    available_replicas: int
+    progress_deadline_exceeded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodObject:
+    """A Pod of a Deployment.
+
+    Attributes:
+        deployment: Name of the Deployment that its ReplicaSet belongs to.
+        ready_since: Epoch seconds since it is Ready, `None` when it is not.
+        trouble: Why a container of it does not run, in the kubelet's word, `None` when all run.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    deployment: str
+    profile: str | None
+    ready_since: float | None
+    deleting: bool
+    trouble: str | None = field(default=None)
+
+
+def trim_serving(body: Json) -> ServingObject:
+    """Trim a SpeculativeServing."""
+    metadata = body["metadata"]
+    return ServingObject(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        generation=metadata.get("generation", 0),
+        resource_version=metadata["resourceVersion"],
+        created_at=epoch(metadata["creationTimestamp"]),
+        deleting="deletionTimestamp" in metadata,
+        spec=dict(body.get("spec") or {}),
+        status=dict(body.get("status") or {}),
+    )
+
+
+def trim_deployment(body: Json) -> DeploymentObject:
+    """Trim a Deployment."""
+    metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
+    template = spec["template"]
+    replicas = spec.get("replicas")
+    return DeploymentObject(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        generation=metadata.get("generation", 0),
+        resource_version=metadata["resourceVersion"],
+        deleting="deletionTimestamp" in metadata,
+        replicas=1 if replicas is None else replicas,
+        paused=bool(spec.get("paused", False)),
+        template_profile=((template.get("metadata") or {}).get("labels") or {}).get(PROFILE_LABEL),
+        containers=tuple(trim_container(each) for each in template["spec"]["containers"]),
+        marker=(metadata.get("annotations") or {}).get(SERVING_ANNOTATION),
+        observed_generation=status.get("observedGeneration", 0),
+        current_replicas=status.get("replicas", 0),
+        updated_replicas=status.get("updatedReplicas", 0),
+        ready_replicas=status.get("readyReplicas", 0),
+        available_replicas=status.get("availableReplicas", 0),
+        progress_deadline_exceeded=any(
+            each.get("type") == "Progressing"
+            and each.get("status") == "False"
+            and each.get("reason") == "ProgressDeadlineExceeded"
+            for each in status.get("conditions") or ()
+        ),
+    )
+
+
+def trim_container(body: Json) -> Container:
+    """Trim a container to its command line and environment."""
+    return Container(
+        name=body["name"],
+        command=tuple(body.get("command") or ()),
+        args=tuple(body.get("args") or ()),
+        env=tuple(
+            EnvItem(
+                name=each["name"],
+                value=each.get("value"),
+                from_elsewhere=bool(each.get("valueFrom")),
+            )
+            for each in body.get("env") or ()
+        ),
+        has_env_from=bool(body.get("envFrom")),
+        image=body.get("image", ""),
+    )
+
+
+def trim_pod(body: Json) -> PodObject | None:
+    """Trim a Pod; `None` for a Pod that belongs to no Deployment.
+
+    A Deployment names its ReplicaSets `<deployment>-<pod-template-hash>`, so owner and hash label
+    tell the Deployment without watching ReplicaSets.
+    """
+    metadata = body["metadata"]
+    labels = metadata.get("labels") or {}
+    suffix = f"-{labels.get('pod-template-hash', '')}"
+    owner = next(
+        (
+            each["name"]
+            for each in metadata.get("ownerReferences") or ()
+            if each.get("controller") and each.get("kind") == "ReplicaSet"
+        ),
+        "",
+    )
+    if len(suffix) == 1 or not owner.endswith(suffix):
+        return None
+    status = body.get("status") or {}
+    return PodObject(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        deployment=owner.removesuffix(suffix),
+        profile=labels.get(PROFILE_LABEL),
+        ready_since=_ready_since(status),
+        deleting="deletionTimestamp" in metadata,
+        trouble=_trouble(status),
+    )
+
+
+def epoch(timestamp: str) -> float:
+    """Turn a Kubernetes timestamp into epoch seconds."""
+    return datetime.fromisoformat(timestamp).timestamp()
+
+
+def _ready_since(status: Json) -> float | None:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "Ready" and condition.get("status") == "True":
+            since = condition.get("lastTransitionTime")
+            return epoch(since) if since else None
+    return None
+
+
+def _trouble(status: Json) -> str | None:
+    for each in status.get("containerStatuses") or ():
+        waiting = (each.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+            return str(waiting["reason"])
+    return None

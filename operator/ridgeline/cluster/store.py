@@ -1,0 +1,218 @@
+"""The watch store: trimmed objects as the watch streams and the listings tell them.
+
+Streams may miss a deletion (a relist after an expired watch does not report it), so a listing is
+laid over the store from time to time. A listing takes a while; what a stream told meanwhile is
+newer and wins. Nothing may be decided before the first listing of every kind is in (`primed`).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Generic, Protocol, TypeVar
+
+from ridgeline.cluster.objects import DeploymentObject, PodObject, ServingObject
+
+
+class Kind(StrEnum):
+    """Kinds of objects that the store keeps."""
+
+    SERVING = "SpeculativeServing"
+    DEPLOYMENT = "Deployment"
+    POD = "Pod"
+
+
+class Stored(Protocol):
+    """What every trimmed object has."""
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def uid(self) -> str:
+        """Its identity, different for each object of the same name."""
+
+
+T = TypeVar("T", bound=Stored)
+Key = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass(slots=True)
+class Shelf(Generic[T]):
+    """Objects of one kind by namespace and name.
+
+    `listing_started()` gives a mark; `lay_over(mark, objects)` then replaces everything that no
+    stream has touched since that mark.
+    """
+
+    primed: bool = False
+    _objects: dict[Key, T] = field(default_factory=dict)
+    _touched: dict[Key, int] = field(default_factory=dict)
+    _clock: int = 0
+
+    def get(self, key: Key) -> T | None:
+        """Return an object, or `None`."""
+        return self._objects.get(key)
+
+    def all(self) -> tuple[T, ...]:
+        """Return all objects, in no particular order."""
+        return tuple(self._objects.values())
+
+    def put(self, item: T) -> T | None:
+        """Keep what a stream told; return what was known before."""
+        key = (item.namespace, item.name)
+        self._touch(key)
+        before = self._objects.get(key)
+        self._objects[key] = item
+        return before
+
+    def drop(self, key: Key, uid: str) -> T | None:
+        """Forget a deleted object; a newer one with the same name stays."""
+        before = self._objects.get(key)
+        self._touch(key)
+        if before is None or before.uid != uid:
+            return None
+        del self._objects[key]
+        return before
+
+    def listing_started(self) -> int:
+        """Return the mark that `lay_over` needs."""
+        return self._clock
+
+    def lay_over(self, mark: int, listed: Iterable[T]) -> tuple[Key, ...]:
+        """Lay a listing over the shelf; return the keys that it changed."""
+        fresh = {(item.namespace, item.name): item for item in listed}
+        changed = []
+        for key in self._objects.keys() | fresh.keys():
+            if self._touched.get(key, -1) > mark:
+                continue
+            item = fresh.get(key)
+            if item is None:
+                del self._objects[key]
+            elif self._objects.get(key) == item:
+                continue
+            else:
+                self._objects[key] = item
+            changed.append(key)
+        # Marks are needed only while a listing runs.
+        self._touched = {key: at for key, at in self._touched.items() if at > mark}
+        self.primed = True
+        return tuple(changed)
+
+    def _touch(self, key: Key) -> None:
+        self._clock += 1
+        self._touched[key] = self._clock
+
+
+Listener = Callable[[Kind, str, str], None]
+"""Called with kind, namespace and the name of the serving or Deployment concerned."""
+
+
+class WatchStore:
+    """All that is known of the cluster, with a call to a listener for each change that matters.
+
+    A Pod's change is told as a change of its Deployment, since that is who asks for it.
+    """
+
+    def __init__(self) -> None:
+        self.servings: Shelf[ServingObject] = Shelf()
+        self.deployments: Shelf[DeploymentObject] = Shelf()
+        self._pods: Shelf[PodObject] = Shelf()
+        self._pods_of: dict[Key, dict[str, PodObject]] = {}
+        self._listeners: list[Listener] = []
+
+    @property
+    def primed(self) -> bool:
+        """Whether every kind has been listed once."""
+        return self.servings.primed and self.deployments.primed and self._pods.primed
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` after each change."""
+        self._listeners.append(listener)
+
+    def pods_of(self, namespace: str, deployment: str) -> tuple[PodObject, ...]:
+        """Return the Pods of a Deployment, by name."""
+        pods = self._pods_of.get((namespace, deployment), {})
+        return tuple(pods[name] for name in sorted(pods))
+
+    def put_serving(self, item: ServingObject) -> None:
+        """Keep a serving."""
+        if self.servings.put(item) != item:
+            self._tell(Kind.SERVING, item.namespace, item.name)
+
+    def drop_serving(self, key: Key, uid: str) -> None:
+        """Forget a serving."""
+        if self.servings.drop(key, uid) is not None:
+            self._tell(Kind.SERVING, *key)
+
+    def put_deployment(self, item: DeploymentObject) -> None:
+        """Keep a Deployment."""
+        if self.deployments.put(item) != item:
+            self._tell(Kind.DEPLOYMENT, item.namespace, item.name)
+
+    def drop_deployment(self, key: Key, uid: str) -> None:
+        """Forget a Deployment."""
+        if self.deployments.drop(key, uid) is not None:
+            self._tell(Kind.DEPLOYMENT, *key)
+
+    def put_pod(self, item: PodObject) -> None:
+        """Keep a Pod."""
+        before = self._pods.put(item)
+        if before is not None and before.deployment != item.deployment:
+            self._unindex(before)
+        self._index(item)
+        if before != item:
+            self._tell(Kind.POD, item.namespace, item.deployment)
+
+    def drop_pod(self, key: Key, uid: str) -> None:
+        """Forget a Pod."""
+        before = self._pods.drop(key, uid)
+        if before is not None:
+            self._unindex(before)
+            self._tell(Kind.POD, before.namespace, before.deployment)
+
+    def lay_over_pods(self, mark: int, listed: Iterable[PodObject]) -> None:
+        """Lay a listing of Pods over the store."""
+        before = {(pod.namespace, pod.name): pod for pod in self._pods.all()}
+        concerned = set()
+        for key in self._pods.lay_over(mark, listed):
+            old, new = before.get(key), self._pods.get(key)
+            if old is not None:
+                self._unindex(old)
+            if new is not None:
+                self._index(new)
+            concerned |= {(each.namespace, each.deployment) for each in (old, new) if each}
+        for namespace, deployment in sorted(concerned):
+            self._tell(Kind.POD, namespace, deployment)
+
+    def lay_over_servings(self, mark: int, listed: Iterable[ServingObject]) -> None:
+        """Lay a listing of servings over the store."""
+        for namespace, name in self.servings.lay_over(mark, listed):
+            self._tell(Kind.SERVING, namespace, name)
+
+    def lay_over_deployments(self, mark: int, listed: Iterable[DeploymentObject]) -> None:
+        """Lay a listing of Deployments over the store."""
+        for namespace, name in self.deployments.lay_over(mark, listed):
+            self._tell(Kind.DEPLOYMENT, namespace, name)
+
+    def pods_listing_started(self) -> int:
+        """Return the mark that `lay_over_pods` needs."""
+        return self._pods.listing_started()
+
+    def _index(self, pod: PodObject) -> None:
+        self._pods_of.setdefault((pod.namespace, pod.deployment), {})[pod.name] = pod
+
+    def _unindex(self, pod: PodObject) -> None:
+        siblings = self._pods_of.get((pod.namespace, pod.deployment), {})
+        siblings.pop(pod.name, None)
+        if not siblings:
+            self._pods_of.pop((pod.namespace, pod.deployment), None)
+
+    def _tell(self, kind: Kind, namespace: str, name: str) -> None:
+        for listener in self._listeners:
+            listener(kind, namespace, name)

@@ -1,0 +1,110 @@
+"""Reading a target and writing its profile: the only writes to a workload.
+
+One server-side apply carries one env item, one Pod-template label and one annotation of the
+Deployment, nothing else, and never by force. It names the uid and the resourceVersion that were
+read, so that nothing lands on another object or over a change that was not seen.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ridgeline.cluster.api import KubernetesApi, path_of
+from ridgeline.cluster.objects import DeploymentObject, trim_deployment
+from ridgeline.terms.names import PROFILE_ENV, PROFILE_LABEL, PROFILE_MANAGER, SERVING_ANNOTATION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileWrite:
+    """A profile to put into a Deployment.
+
+    Attributes:
+        namespace: Namespace of the Deployment and of its serving.
+        deployment: Name of the Deployment.
+        uid: Identity that was read.
+        resource_version: Version that was read.
+        container: Container that gets the env item.
+        serving: Name of the serving that asks for it.
+        profile: Name of the profile, for the label.
+        config: Speculative config; empty for no speculation.
+    """
+
+    namespace: str
+    deployment: str
+    uid: str
+    resource_version: str
+    container: str
+    serving: str
+    profile: str
+    config: str
+
+
+class TargetApi:
+    """Reads Deployments and applies profiles to them."""
+
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
+
+    async def read(self, namespace: str, name: str) -> DeploymentObject:
+        """Read a Deployment as it is now.
+
+        Raises:
+            NotFoundError: It does not exist.
+            ClusterError: Another failure, see `errors`.
+        """
+        return trim_deployment(
+            await self._api.request("GET", path_of("apps/v1", "deployments", namespace, name))
+        )
+
+    async def apply(self, write: ProfileWrite, *, dry_run: bool = False) -> DeploymentObject:
+        """Apply a profile and return the Deployment as it is then.
+
+        Raises:
+            FieldConflictError: Another manager owns one of the three fields.
+            StaleVersionError: The Deployment has changed since it was read.
+            AnotherObjectError: It was deleted and created again.
+            ClusterError: Another failure, see `errors`.
+        """
+        return trim_deployment(
+            await self._api.apply(
+                path_of("apps/v1", "deployments", write.namespace, write.deployment),
+                profile_patch(write),
+                manager=PROFILE_MANAGER,
+                force=False,
+                dry_run=dry_run,
+            )
+        )
+
+
+def profile_patch(write: ProfileWrite) -> Mapping[str, Any]:
+    """Return the body of the apply: the complete list of what we own in a Deployment."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": write.deployment,
+            "namespace": write.namespace,
+            "uid": write.uid,
+            "resourceVersion": write.resource_version,
+            "annotations": {SERVING_ANNOTATION: marker(write.serving)},
+        },
+        "spec": {
+            "template": {
+                "metadata": {"labels": {PROFILE_LABEL: write.profile}},
+                "spec": {
+                    "containers": [
+                        {
+                            "name": write.container,
+                            "env": [{"name": PROFILE_ENV, "value": write.config}],
+                        }
+                    ]
+                },
+            }
+        },
+    }
+
+
+def marker(serving: str) -> str:
+    """Return the annotation's value: who set the profile, and what is to happen without them."""
+    return json.dumps({"serving": serving, "onDelete": "Keep"}, separators=(",", ":"))

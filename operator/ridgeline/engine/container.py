@@ -1,0 +1,119 @@
+"""How a container gets its speculative config: what its command line and environment say."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, parse
+from ridgeline.terms.names import PROFILE_ENV
+
+_FLAG: Final = re.compile(r"^(--speculative[-_]config|-sc)(?:=(?P<value>.*))?$", re.DOTALL)
+_KUBERNETES_REFERENCE: Final = f"$({PROFILE_ENV})"
+_SHELL_REFERENCE: Final = re.compile(rf"\$(?:\{{{PROFILE_ENV}\b|{PROFILE_ENV}\b)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvItem:
+    """One item of a container's `env`; `value` is `None` when it comes from elsewhere."""
+
+    name: str
+    value: str | None
+    from_elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """The parts of a container that decide its speculative config."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: tuple[EnvItem, ...] = ()
+    has_env_from: bool = False
+    image: str = ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Command and arguments in one row."""
+        return self.command + self.args
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectionPoint:
+    """Where and with which value a container reads the profile's env item.
+
+    Attributes:
+        text: The speculative config in force; empty for none.
+        set_by_item: Whether an `env` item carries it (else the default of `envFrom` or the shell).
+    """
+
+    text: str
+    set_by_item: bool
+
+
+class InjectionPointError(ValueError):
+    """The container does not read the env item, or reads it without a default."""
+
+
+def injection_point(container: Container) -> InjectionPoint:
+    """Tell which speculative config a container takes from the env item.
+
+    Without an `env` item the default applies, which is the empty value by the contract of the
+    Env injection (a ConfigMap in `envFrom`, or a shell launcher that leaves the flag out).
+
+    Raises:
+        InjectionPointError: The container cannot take a profile from the env item.
+        InvalidSpeculativeConfigError: Its own flag, or the item, carries something else than JSON.
+    """
+    item = next((each for each in container.env if each.name == PROFILE_ENV), None)
+    expanded = any(_KUBERNETES_REFERENCE in word for word in container.words)
+    if not expanded and not any(_SHELL_REFERENCE.search(word) for word in container.words):
+        raise InjectionPointError(_missing_reference(container))
+    if item is not None and item.from_elsewhere:
+        raise InjectionPointError(
+            f"container {container.name!r} takes {PROFILE_ENV} from a valueFrom; "
+            f"remove that env item and give the default through envFrom"
+        )
+    if item is None and expanded and not container.has_env_from:
+        raise InjectionPointError(
+            f"container {container.name!r} reads {_KUBERNETES_REFERENCE}, but nothing gives it a "
+            f'default: add envFrom with a ConfigMap that holds {PROFILE_ENV}: ""'
+        )
+    text = item.value or "" if item is not None else ""
+    parse(text)
+    return InjectionPoint(text=text, set_by_item=item is not None)
+
+
+def own_flag_value(container: Container) -> str | None:
+    """Return the literal value of the container's own speculative-config flag, if it has one."""
+    words = container.words
+    for index, word in enumerate(words):
+        found = _FLAG.match(word)
+        if found is None:
+            continue
+        if found["value"] is not None:
+            return found["value"]
+        return words[index + 1] if index + 1 < len(words) else ""
+    return None
+
+
+def _missing_reference(container: Container) -> str:
+    literal = own_flag_value(container)
+    if literal is not None:
+        try:
+            parse(literal)
+        except InvalidSpeculativeConfigError as error:
+            raise InvalidSpeculativeConfigError(
+                f"container {container.name!r} has its own --speculative-config: {error}; "
+                f"write --speculative-config={_KUBERNETES_REFERENCE} instead"
+            ) from error
+        return (
+            f"container {container.name!r} has its own --speculative-config, which the operator "
+            f"does not touch; write --speculative-config={_KUBERNETES_REFERENCE} instead, "
+            f'with an envFrom ConfigMap that holds {PROFILE_ENV}: ""'
+        )
+    return (
+        f"container {container.name!r} does not read {PROFILE_ENV}; add "
+        f'"--speculative-config={_KUBERNETES_REFERENCE}" to its args and an envFrom ConfigMap '
+        f'that holds {PROFILE_ENV}: ""'
+    )
