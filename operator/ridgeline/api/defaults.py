@@ -1,0 +1,52 @@
+"""What a field means when nobody sets it: one source for descriptions, docs and `settings`.
+
+The fields that a policy can share have no default in the schema, since a default written by the
+API server would hide what the policy says; `settings` puts these values in where nobody spoke.
+"""
+
+from typing import Final
+
+from ridgeline.terms.modes import InjectionMode, Mode, Strategy
+
+MODE: Final = Mode.RECOMMEND_ONLY
+"""Look first; the schema writes it."""
+
+STRATEGY: Final = Strategy.FIXED
+"""Where the cut-offs come from."""
+
+INJECTION_MODE: Final = InjectionMode.ENV
+"""How a profile reaches the server; the schema writes it where `injection` is given."""
+
+RETURN_BELOW_PERCENT: Final = 80
+"""Lower edge of a band in per cent of its cut-off.
+
+A single threshold without a band rolls 14 to 22 times a day in simulation; one fifth is the least
+width that the plain band law was simulated with.
+"""
+
+BUSIER_SECONDS: Final = 60
+"""Dwell before moving to a busier row: being late there costs queues (simulation)."""
+
+QUIETER_SECONDS: Final = 600
+"""Dwell before moving to a quieter row: being late there costs some latency only (simulation)."""
+
+COOLDOWN_SECONDS: Final = 1800
+"""Time after a roll in which nothing is switched on: about two rolls of a fleet (simulation)."""
+
+MAX_SWITCHES_PER_DAY: Final = 6
+"""Switches in 24 hours; the default law stays below four on average (simulation)."""
+
+TELEMETRY: Final = "default"
+"""Name of the telemetry endpoint in the operator's configuration."""
+
+
+def return_below(up_to_concurrency: int) -> int:
+    """Return the lower edge of the band at a cut-off that names none.
+
+    Args:
+        up_to_concurrency: The cut-off, in requests in decode per engine; at least 1.
+
+    Returns:
+        `RETURN_BELOW_PERCENT` of it, rounded down, at least 1.
+    """
+    return max(1, up_to_concurrency * RETURN_BELOW_PERCENT // 100)

@@ -1,0 +1,178 @@
+"""The profiles of a serving: named speculation settings, and what each method needs."""
+
+from typing import Annotated, ClassVar, Final
+
+from pydantic import Field
+
+from ridgeline.api.fields import ApiModel, DnsLabel, Lookahead, ModelReference, PromptLookup
+from ridgeline.api.rules import ListMap, Rule
+from ridgeline.terms.methods import Method
+
+MAX_PROFILES: Final = 8
+
+_WITH_DRAFTER: Final = frozenset({Method.EAGLE, Method.EAGLE3, Method.DRAFT_MODEL})
+_WITH_LOOKAHEAD: Final = frozenset({Method.NGRAM, Method.MTP})
+_WITHOUT_MODEL: Final = frozenset({Method.NGRAM, Method.SUFFIX})
+
+
+class Profile(ApiModel):
+    """A named speculation setting; it sets the server's speculative config and nothing else."""
+
+    name: DnsLabel = Field(
+        description="Name of the profile, a DNS label; it is also the value of the Pod label "
+        "ridgeline.dev/profile."
+    )
+    method: Method = Field(
+        description="How draft tokens are made. Eagle serves EAGLE and EAGLE-2 heads, Eagle3 the "
+        "EAGLE-3 ones; Disabled makes none."
+    )
+    model: ModelReference | None = Field(
+        default=None,
+        description="Weights of the drafter: a Hugging Face id, a path in the container or a URI. "
+        "Needed by Eagle, Eagle3 and DraftModel; MTP uses the served model's own layers unless it "
+        "is set.",
+    )
+    num_speculative_tokens: Lookahead | None = Field(
+        default=None,
+        description="Lookahead K: draft tokens per engine step. Needed by every method but Suffix, "
+        "which then takes vLLM's own default, and Disabled.",
+    )
+    prompt_lookup_max: PromptLookup | None = Field(
+        default=None,
+        description="Longest n-gram that NGram looks up in the prompt, in tokens. When not set, "
+        "vLLM's rule holds: as promptLookupMin, or its default if neither is set.",
+    )
+    prompt_lookup_min: PromptLookup | None = Field(
+        default=None,
+        description="Shortest n-gram that NGram looks up in the prompt, in tokens. When not set, "
+        "vLLM's rule holds: as promptLookupMax, or its default if neither is set.",
+    )
+
+    @property
+    def configuration(self) -> tuple[object, ...]:
+        """Everything but the name: profiles that agree in it run the same server."""
+        return (
+            self.method,
+            self.model,
+            self.num_speculative_tokens,
+            self.prompt_lookup_max,
+            self.prompt_lookup_min,
+        )
+
+    @property
+    def takes_settings(self) -> bool:
+        """Whether any setting of the drafter is given."""
+        return any(setting is not None for setting in self.configuration[1:])
+
+    RULES: ClassVar = (
+        Rule["Profile"](
+            cel="!(self.method in ['Eagle', 'Eagle3', 'DraftModel']) || "
+            "(has(self.model) && has(self.numSpeculativeTokens))",
+            message="Eagle, Eagle3 and DraftModel need a drafter: set model and "
+            "numSpeculativeTokens",
+            offence=lambda profile: (
+                profile.name
+                if profile.method in _WITH_DRAFTER
+                and (profile.model is None or profile.num_speculative_tokens is None)
+                else None
+            ),
+        ),
+        Rule["Profile"](
+            cel="!(self.method in ['NGram', 'MTP']) || has(self.numSpeculativeTokens)",
+            message="NGram and MTP need a lookahead: set numSpeculativeTokens",
+            offence=lambda profile: (
+                profile.name
+                if profile.method in _WITH_LOOKAHEAD and profile.num_speculative_tokens is None
+                else None
+            ),
+        ),
+        Rule["Profile"](
+            cel="!(self.method in ['NGram', 'Suffix']) || !has(self.model)",
+            message="NGram and Suffix draft from the text itself: remove model",
+            offence=lambda profile: profile.model if profile.method in _WITHOUT_MODEL else None,
+        ),
+        Rule["Profile"](
+            cel="self.method in ['NGram', 'Disabled'] || "
+            "(!has(self.promptLookupMax) && !has(self.promptLookupMin))",
+            message="promptLookupMax and promptLookupMin belong to NGram: remove them, or set "
+            "method to NGram",
+            offence=lambda profile: (
+                profile.prompt_lookup_max or profile.prompt_lookup_min
+                if profile.method not in {Method.NGRAM, Method.DISABLED}
+                else None
+            ),
+        ),
+        Rule["Profile"](
+            cel="!has(self.promptLookupMax) || !has(self.promptLookupMin) || "
+            "self.promptLookupMin <= self.promptLookupMax",
+            message="set promptLookupMin to at most promptLookupMax",
+            offence=lambda profile: (
+                profile.prompt_lookup_min
+                if profile.prompt_lookup_max is not None
+                and profile.prompt_lookup_min is not None
+                and profile.prompt_lookup_min > profile.prompt_lookup_max
+                else None
+            ),
+        ),
+        Rule["Profile"](
+            cel="self.method != 'Disabled' || (!has(self.model) && "
+            "!has(self.numSpeculativeTokens) && !has(self.promptLookupMax) && "
+            "!has(self.promptLookupMin))",
+            message="Disabled drafts nothing: remove model, numSpeculativeTokens, promptLookupMax "
+            "and promptLookupMin",
+            offence=lambda profile: (
+                profile.name
+                if profile.method is Method.DISABLED and profile.takes_settings
+                else None
+            ),
+        ),
+    )
+
+
+def _disabled_count_offence(profiles: tuple[Profile, ...]) -> list[str] | None:
+    names = [profile.name for profile in profiles if profile.method is Method.DISABLED]
+    return None if len(names) == 1 else names
+
+
+def _identical_pair(profiles: tuple[Profile, ...]) -> list[str] | None:
+    first_with: dict[tuple[object, ...], str] = {}
+    for profile in profiles:
+        other = first_with.setdefault(profile.configuration, profile.name)
+        if other != profile.name:
+            return [other, profile.name]
+    return None
+
+
+def _same(field: str, unset: str) -> str:
+    """Return CEL that compares an optional field of `p` and `q`; unset equals unset only."""
+    return f"(has(p.{field}) ? p.{field} : {unset}) == (has(q.{field}) ? q.{field} : {unset})"
+
+
+EXACTLY_ONE_DISABLED: Final = Rule[tuple[Profile, ...]](
+    cel="self.exists_one(p, p.method == 'Disabled')",
+    message="list exactly one profile with method Disabled: it is what the server falls back to",
+    offence=_disabled_count_offence,
+)
+
+NO_IDENTICAL_PROFILES: Final = Rule[tuple[Profile, ...]](
+    cel="self.all(p, self.exists_one(q, p.method == q.method && "
+    + " && ".join(
+        [
+            _same("model", "''"),
+            _same("numSpeculativeTokens", "0"),
+            _same("promptLookupMax", "0"),
+            _same("promptLookupMin", "0"),
+        ]
+    )
+    + "))",
+    message="two profiles say the same under two names: remove one, or change its settings",
+    offence=_identical_pair,
+)
+
+Profiles = Annotated[
+    tuple[Profile, ...],
+    Field(min_length=1, max_length=MAX_PROFILES),
+    ListMap("name"),
+    EXACTLY_ONE_DISABLED,
+    NO_IDENTICAL_PROFILES,
+]

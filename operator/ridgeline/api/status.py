@@ -1,0 +1,185 @@
+"""What the operator reports of a serving; it is also where its slow memory lives."""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import Field, StringConstraints
+
+from ridgeline.api.fields import (
+    ApiModel,
+    Concurrency,
+    Count,
+    DnsLabel,
+    Generation,
+    Message,
+    ReasonName,
+    Timestamp,
+)
+from ridgeline.api.profiles import MAX_PROFILES
+from ridgeline.api.rules import AtomicList, ListMap
+from ridgeline.terms.conditions import ConditionStatus
+
+MAX_SWITCH_HISTORY: Final = 10
+MAX_CONDITIONS: Final = 16
+
+Uid = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+"""A metadata.uid: a UUID of 36 characters today, opaque by contract."""
+
+ConditionTypeName = Annotated[
+    str,
+    StringConstraints(
+        min_length=1,
+        max_length=316,
+        pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+        r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+    ),
+]
+"""The shape of a type in metav1.Condition. Not the enum: an older operator must be able to read
+what a newer one wrote."""
+
+
+class RolloutState(StrEnum):
+    """Where a roll stands."""
+
+    INTENDED = "Intended"
+    """Announced in status; the target may or may not have been written."""
+    ROLLING = "Rolling"
+    FINISHED = "Finished"
+    ABANDONED = "Abandoned"
+
+
+class CutoffTableRow(ApiModel):
+    """One range of the cut-off table in force."""
+
+    profile: DnsLabel = Field(description="Profile that is best in the range.")
+    up_to_concurrency: Concurrency | None = Field(
+        default=None,
+        description="At this concurrency per engine and above, the next row applies; not set in "
+        "the last row.",
+    )
+    return_below_concurrency: Concurrency | None = Field(
+        default=None,
+        description="Coming from the next row, this one applies again below this concurrency; not "
+        "set in the last row.",
+    )
+
+
+class LastDecision(ApiModel):
+    """The last decision that differs from the one before."""
+
+    time: Timestamp = Field(description="When it was made.")
+    reason: ReasonName = Field(description="Why, in one word of the reasons' table.")
+    message: Message = Field(description="Why, with the numbers.")
+
+
+class SwitchRecord(ApiModel):
+    """One change of profile."""
+
+    start_time: Timestamp = Field(description="When it was decided.")
+    finish_time: Timestamp | None = Field(
+        default=None, description="When its roll ended; not set while it runs."
+    )
+    from_profile: DnsLabel | None = Field(
+        default=None,
+        alias="from",
+        description="Profile before; not set when no profile described it.",
+    )
+    to_profile: DnsLabel = Field(alias="to", description="Profile after.")
+    reason: ReasonName = Field(description="Why it was decided.")
+
+
+class RolloutStatus(ApiModel):
+    """The latest roll: written before the target is, so that a restart can take it up again."""
+
+    from_profile: DnsLabel | None = Field(
+        default=None,
+        alias="from",
+        description="Profile before; not set when no profile described it.",
+    )
+    to_profile: DnsLabel = Field(alias="to", description="Profile after.")
+    start_time: Timestamp = Field(description="When it was announced.")
+    finish_time: Timestamp | None = Field(
+        default=None, description="When it ended; not set while it runs."
+    )
+    target_uid: Uid = Field(
+        alias="targetUID", description="metadata.uid of the target that it is for."
+    )
+    target_generation: Generation = Field(
+        description="metadata.generation of the target: when the roll was announced, and, once it "
+        "was begun, the one that its write made."
+    )
+    state: RolloutState = Field(
+        description="Intended: announced, perhaps not begun. Rolling: the target was written. "
+        "Finished: every replica runs the profile. Abandoned: not begun, or given up."
+    )
+    updated_replicas: Count = Field(description="Replicas with the new Pod template.")
+    available_replicas: Count = Field(description="Replicas that are available, old and new.")
+    replicas: Count = Field(description="Replicas that the target asks for.")
+
+
+class TargetStatus(ApiModel):
+    """The workload that spec.targetRef was resolved to."""
+
+    uid: Uid = Field(description="metadata.uid of the target.")
+    container: DnsLabel = Field(description="Container that runs vLLM.")
+
+
+class Condition(ApiModel):
+    """One observation of the serving, in the shape of metav1.Condition."""
+
+    type: ConditionTypeName = Field(description="What is observed, in CamelCase.")
+    status: ConditionStatus = Field(description="Whether it is so.")
+    observed_generation: Generation | None = Field(
+        default=None, description="metadata.generation that the condition was set upon."
+    )
+    last_transition_time: Timestamp = Field(description="When status last changed.")
+    reason: ReasonName = Field(description="Why, in one word of the reasons' table.")
+    message: Message = Field(description="Why, for a person.")
+
+
+class SpeculativeServingStatus(ApiModel):
+    """What the operator reports of a serving."""
+
+    observed_generation: Generation | None = Field(
+        default=None, description="metadata.generation that the status was made from."
+    )
+    active_profile: DnsLabel | None = Field(
+        default=None,
+        description="Profile that the target's Pod template carries; not set when no profile "
+        "describes it.",
+    )
+    desired_profile: DnsLabel | None = Field(
+        default=None, description="Profile that the operator wants the target to carry."
+    )
+    recommended_profile: DnsLabel | None = Field(
+        default=None,
+        description="Profile that the cut-off table asks for now, whether or not it may be "
+        "switched to; not set when the operator cannot tell.",
+    )
+    cutoff_table: Annotated[
+        tuple[CutoffTableRow, ...], Field(max_length=MAX_PROFILES), AtomicList()
+    ] = Field(
+        default=(), description="The cut-off table in force, from the quietest row to the busiest."
+    )
+    last_decision: LastDecision | None = Field(
+        default=None, description="The last decision that differs from the one before."
+    )
+    switch_history: Annotated[
+        tuple[SwitchRecord, ...], Field(max_length=MAX_SWITCH_HISTORY), AtomicList()
+    ] = Field(
+        default=(),
+        description=f"The last {MAX_SWITCH_HISTORY} switches, from the oldest to the newest.",
+    )
+    rollout: RolloutStatus | None = Field(
+        default=None, description="The latest roll, running or ended."
+    )
+    target: TargetStatus | None = Field(
+        default=None, description="The workload that spec.targetRef was resolved to."
+    )
+    conditions: Annotated[
+        tuple[Condition, ...], Field(max_length=MAX_CONDITIONS), ListMap("type")
+    ] = Field(
+        default=(),
+        description="Ready, TargetResolved, TelemetryAvailable, ProfileApplied, Suspended; "
+        "Reconciling and Stalled stand only when abnormal.",
+    )
