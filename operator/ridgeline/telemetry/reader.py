@@ -1,0 +1,274 @@
+"""Reads one telemetry endpoint for all servings at once, tick by tick.
+
+A read asks the fast queries together, at one evaluation time and under one deadline, and the slow
+ones at every few reads. What a decision needs comes whole or not at all: one failed fast query
+makes the read an error. A failed slow query costs only its own signal, once its last values are too
+old.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from ridgeline.telemetry.assemble import SlowTables, assemble
+from ridgeline.telemetry.backoff import Backoff
+from ridgeline.telemetry.client import Credentials, PrometheusClient
+from ridgeline.telemetry.endpoint import Endpoint
+from ridgeline.telemetry.errors import TelemetryError
+from ridgeline.telemetry.parse import Answer, SignalTable, position_tables, signal_table
+from ridgeline.telemetry.queries import (
+    FAST,
+    POSITION_LABEL,
+    REGISTRY,
+    SLOW,
+    query_context,
+)
+from ridgeline.telemetry.snapshot import TelemetrySnapshot
+
+CONCURRENT_QUERIES: Final = 5
+"""Queries under way at once; Prometheus evaluates 20 at once by default, for all its users."""
+
+MAX_WARNINGS: Final = 20
+_WARNING_LENGTH: Final = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """How one query went: its table, or why there is none."""
+
+    seconds: float
+    table: SignalTable | None = None
+    positions: Mapping[int, SignalTable] = MappingProxyType({})
+    warnings: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class TelemetryReader:
+    """Keeps the little that reading needs from tick to tick: slow values, back-off, connections.
+
+    Not for concurrent reads: one tick reads at a time.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        window_seconds: float = 120.0,
+        slow_every: int = 5,
+        slow_max_age_seconds: float = 180.0,
+        backoff: Backoff | None = None,
+    ) -> None:
+        """Prepare; nothing is asked yet.
+
+        Args:
+            endpoint: What to ask.
+            window_seconds: Rate window; at least four scrape intervals, or single missed scrapes
+                leave gaps.
+            slow_every: Slow queries are asked at every n-th answered read.
+            slow_max_age_seconds: Slow values older than this are dropped.
+            backoff: Waits after failures; the default begins at one tick of 15 s.
+
+        Raises:
+            ValueError: A number is out of range.
+        """
+        if slow_every < 1 or not 0 < slow_max_age_seconds < float("inf"):
+            raise ValueError(
+                f"slow_every {slow_every!r} must be at least 1 and slow_max_age_seconds "
+                f"{slow_max_age_seconds!r} finite and above 0"
+            )
+        self.endpoint: Final = endpoint
+        self.window_seconds: Final = window_seconds
+        context = query_context(endpoint, window_seconds)
+        self.promql: Final[Mapping[str, str]] = MappingProxyType(
+            {name: query.render(context) for name, query in REGISTRY.items()}
+        )
+        self._slow_every: Final = slow_every
+        self._slow_max_age: Final = slow_max_age_seconds
+        self._client: Final = PrometheusClient(endpoint)
+        self._backoff = backoff or Backoff()
+        self._slow: dict[str, SlowTables] = {}
+        self._slow_asked_at: float | None = None
+        self._reads_since_slow = 0
+        self._error: str | None = None
+        self._answered_at: float | None = None
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._client.close()
+
+    async def read(self, now: float) -> TelemetrySnapshot:
+        """Read everything as of `now` (epoch seconds).
+
+        Never raises because of the endpoint: what went wrong is in the snapshot. While a failing
+        endpoint is left alone nothing is sent, and the last error is repeated.
+        """
+        if not self._backoff.allows(now):
+            return self._failure(now, self._error or "", asked=False)
+        deadline = asyncio.get_running_loop().time() + self.endpoint.timeout_seconds
+        try:
+            credentials = self._client.credentials()
+        except TelemetryError as error:
+            return self._failed(now, str(error), {})
+        fast = await self._ask(FAST, now, deadline, credentials)
+        broken = next(((name, a.error) for name, a in fast.items() if a.error is not None), None)
+        if broken is not None:
+            message = f"endpoint {self.endpoint.name!r}: query {broken[0]} failed: {broken[1]}"
+            return self._failed(now, message, fast)
+        tables = {name: asked.table for name, asked in fast.items() if asked.table is not None}
+        slow = await self._read_slow(now, deadline, credentials, tables["request_steps"])
+        self._backoff = self._backoff.succeeded()
+        self._error, self._answered_at = None, now
+        return self._snapshot(now, tables, {**fast, **slow})
+
+    async def _read_slow(
+        self, now: float, deadline: float, credentials: Credentials, request_steps: SignalTable
+    ) -> dict[str, _Asked]:
+        """Ask the slow queries when it is their turn, and keep what they answered."""
+        self._reads_since_slow += 1
+        if not self._slow_due(now):
+            return {}
+        self._slow_asked_at, self._reads_since_slow = now, 0
+        asked = await self._ask(SLOW, now, deadline, credentials)
+        for name, outcome in asked.items():
+            if outcome.table is not None:
+                self._slow[name] = SlowTables(
+                    taken_at=now,
+                    table=outcome.table,
+                    request_steps=request_steps,
+                    positions=outcome.positions,
+                )
+        return asked
+
+    def _slow_due(self, now: float) -> bool:
+        if self._slow_asked_at is None or self._reads_since_slow >= self._slow_every:
+            return True
+        # After a long outage nothing usable is left: do not wait for the turn.
+        return abs(now - self._slow_asked_at) > self._slow_max_age
+
+    async def _ask(
+        self, names: Iterable[str], now: float, deadline: float, credentials: Credentials
+    ) -> dict[str, _Asked]:
+        """Ask queries together; the result keeps the order of the names."""
+        gate = asyncio.Semaphore(CONCURRENT_QUERIES)
+
+        async def ask(name: str) -> _Asked:
+            async with gate:
+                return await self._ask_one(name, now, deadline, credentials)
+
+        wanted = tuple(names)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(ask(name)) for name in wanted]
+        return {name: task.result() for name, task in zip(wanted, tasks, strict=True)}
+
+    async def _ask_one(
+        self, name: str, now: float, deadline: float, credentials: Credentials
+    ) -> _Asked:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            answer = await self._client.query(
+                self.promql[name], time=now, deadline=deadline, credentials=credentials
+            )
+            table, positions = self._tables(name, answer)
+        except TelemetryError as error:
+            return _Asked(seconds=loop.time() - started, error=str(error))
+        return _Asked(
+            seconds=loop.time() - started,
+            table=table,
+            positions=positions,
+            warnings=(*answer.warnings, *(f"query {name}: {r}" for r in table.remarks)),
+        )
+
+    def _tables(self, name: str, answer: Answer) -> tuple[SignalTable, Mapping[int, SignalTable]]:
+        endpoint = self.endpoint
+        if POSITION_LABEL not in REGISTRY[name].labels:
+            table = signal_table(
+                answer, namespace_label=endpoint.namespace_label, pod_label=endpoint.pod_label
+            )
+            return table, {}
+        positions = position_tables(
+            answer, namespace_label=endpoint.namespace_label, pod_label=endpoint.pod_label
+        )
+        # Engines that any position calls not finite, so that a later position's NaN is not missed.
+        broken = frozenset().union(*(table.not_finite for table in positions.values()))
+        first = positions.get(0)
+        return (
+            SignalTable(
+                values=first.values if first else {},
+                not_finite=broken,
+                series=len(answer.samples),
+                remarks=first.remarks if first else (),
+            ),
+            positions,
+        )
+
+    def _usable_slow(self, now: float) -> dict[str, SlowTables]:
+        """Slow tables within their age limit; the rest is forgotten."""
+        self._slow = {
+            name: tables
+            for name, tables in self._slow.items()
+            if abs(now - tables.taken_at) <= self._slow_max_age
+        }
+        return self._slow
+
+    def _failed(self, now: float, message: str, asked: Mapping[str, _Asked]) -> TelemetrySnapshot:
+        """Note a failure and tell it."""
+        self._backoff = self._backoff.failed(now)
+        self._error = message
+        return self._failure(now, message, asked=True, queries=asked)
+
+    def _failure(
+        self,
+        now: float,
+        message: str,
+        *,
+        asked: bool,
+        queries: Mapping[str, _Asked] = MappingProxyType({}),
+    ) -> TelemetrySnapshot:
+        return TelemetrySnapshot(
+            endpoint=self.endpoint.name,
+            taken_at=now,
+            window_seconds=self.window_seconds,
+            error=message,
+            answered_at=self._answered_at,
+            next_attempt_at=self._backoff.next_attempt_at,
+            asked=asked,
+            query_seconds={name: outcome.seconds for name, outcome in queries.items()},
+        )
+
+    def _snapshot(
+        self, now: float, fast: Mapping[str, SignalTable], asked: Mapping[str, _Asked]
+    ) -> TelemetrySnapshot:
+        slow = self._usable_slow(now)
+        assembled = assemble(fast, slow, window_seconds=self.window_seconds)
+        failed = {name: a.error for name, a in asked.items() if a.error is not None}
+        remarks = [warning for outcome in asked.values() for warning in outcome.warnings]
+        remarks += assembled.remarks
+        remarks += [f"query {name} failed: {reason}" for name, reason in failed.items()]
+        return TelemetrySnapshot(
+            endpoint=self.endpoint.name,
+            taken_at=now,
+            window_seconds=self.window_seconds,
+            answered_at=now,
+            warnings=_bounded(remarks),
+            failed=MappingProxyType(failed),
+            engines=assembled.engines,
+            acceptance=assembled.acceptance,
+            ambiguous=assembled.ambiguous,
+            query_seconds=MappingProxyType({n: a.seconds for n, a in asked.items()}),
+            series=MappingProxyType({n: a.table.series for n, a in asked.items() if a.table}),
+            slow_age_seconds=MappingProxyType(
+                {name: abs(now - tables.taken_at) for name, tables in slow.items()}
+            ),
+        )
+
+
+def _bounded(warnings: Iterable[str]) -> tuple[str, ...]:
+    """Each warning once, not too many and not too long: they end up in a status."""
+    unique = list(dict.fromkeys(warning[:_WARNING_LENGTH] for warning in warnings))
+    if len(unique) > MAX_WARNINGS:
+        more = len(unique) - MAX_WARNINGS + 1
+        unique = [*unique[: MAX_WARNINGS - 1], f"and {more} more warnings"]
+    return tuple(unique)
