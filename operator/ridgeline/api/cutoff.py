@@ -40,6 +40,7 @@ class CutoffRange(ApiModel):
                 and row.return_below_concurrency > (row.up_to_concurrency or 0)
                 else None
             ),
+            below=("returnBelowConcurrency",),
         ),
     )
 

@@ -8,6 +8,8 @@ from pydantic_core import ErrorDetails
 
 _SHOWN_CHARACTERS: Final = 120
 
+_RFC3339: Final = "use a time with its zone, like 2026-01-31T12:00:00Z"
+
 _WAYS_OUT: Final = {
     "missing": "set it",
     "extra_forbidden": "remove it, or correct its spelling",
@@ -26,6 +28,10 @@ _WAYS_OUT: Final = {
     "string_pattern_mismatch": "use a value that matches {pattern}",
     "too_short": "list at least {min_length}",
     "too_long": "list at most {max_length}",
+    "datetime_type": _RFC3339,
+    "datetime_parsing": _RFC3339,
+    "datetime_from_date_parsing": _RFC3339,
+    "timezone_aware": _RFC3339,
     "rule": "{message}",
 }
 
@@ -60,7 +66,7 @@ def _finding(details: ErrorDetails) -> InvalidServing:
         value = None
     elif kind == "rule":
         value = context["offence"]
-    template = _WAYS_OUT.get(kind)
+    template = _WAYS_OUT.get(kind if value is not None else "missing")
     way_out = template.format(**context) if template else details["msg"]
     return InvalidServing(_path(location), value, way_out)
 

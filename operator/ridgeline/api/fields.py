@@ -65,6 +65,11 @@ class ApiModel(BaseModel):
         return self.model_dump(mode="json", exclude_none=True)
 
 
+def when_not_set(meaning: object) -> str:
+    """Return the sentence that ends the description of a field which `settings` resolves."""
+    return f" When not set: {meaning}."
+
+
 def resolved(description: str, *, unset_means: object) -> Any:
     """Describe an optional field that has no schema default and is resolved by `settings`.
 
@@ -74,7 +79,7 @@ def resolved(description: str, *, unset_means: object) -> Any:
     """
     return Field(
         default=None,
-        description=f"{description} When not set: {unset_means}.",
+        description=description + when_not_set(unset_means),
         json_schema_extra={UNSET_MEANS: str(unset_means)},
     )
 

@@ -90,6 +90,7 @@ class Profile(ApiModel):
             cel="!(self.method in ['NGram', 'Suffix']) || !has(self.model)",
             message="NGram and Suffix draft from the text itself: remove model",
             offence=lambda profile: profile.model if profile.method in _WITHOUT_MODEL else None,
+            below=("model",),
         ),
         Rule["Profile"](
             cel="self.method in ['NGram', 'Disabled'] || "
@@ -113,6 +114,7 @@ class Profile(ApiModel):
                 and profile.prompt_lookup_min > profile.prompt_lookup_max
                 else None
             ),
+            below=("promptLookupMin",),
         ),
         Rule["Profile"](
             cel="self.method != 'Disabled' || (!has(self.model) && "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ridgeline.api.fields import UNSET_MEANS
+from ridgeline.api.fields import UNSET_MEANS, when_not_set
 from ridgeline.api.rules import VALIDATIONS
 from ridgeline.terms.names import API_VERSION, SERVING_KIND
 
@@ -13,8 +13,8 @@ operator/ridgeline/api and run `make crds`. -->
 
 # {SERVING_KIND}
 
-`{API_VERSION}`, namespaced, short name `sps`, category `speculation`. One serving keeps one target
-on one of its profiles.
+`{API_VERSION}`, namespaced, short name `sps`, category `speculation`. One serving keeps
+one target on one of its profiles.
 
 *Default* is what holds while a field is not set. Where it is marked †, the API server writes it
 into the object; the other defaults are put in by the operator and never stand in the object.
@@ -65,12 +65,22 @@ def _rows(path: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, str, str,
             f"`{here}`",
             _type(field),
             "required" if name in required else _default(field),
-            field["description"],
+            _meaning(field),
         )
         if field["type"] == "object":
             yield from _rows(here, field)
         elif field["type"] == "array":
             yield from _rows(f"{here}[]", field["items"])
+
+
+def _meaning(field: Mapping[str, Any]) -> str:
+    """Return the description without what the column beside it says."""
+    description: str = field["description"]
+    return (
+        description.removesuffix(when_not_set(field[UNSET_MEANS]))
+        if UNSET_MEANS in field
+        else (description)
+    )
 
 
 def _default(field: Mapping[str, Any]) -> str:

@@ -13,11 +13,15 @@ from ridgeline.api.status import SpeculativeServingStatus
 from ridgeline.terms.names import API_VERSION, SERVING_KIND
 
 
-class _ApiVersion(StrEnum):
+class ApiVersion(StrEnum):
+    """API versions that this operator reads."""
+
     V1ALPHA1 = API_VERSION
 
 
-class _Kind(StrEnum):
+class Kind(StrEnum):
+    """Kinds that are read here."""
+
     SPECULATIVE_SERVING = SERVING_KIND
 
 
@@ -40,8 +44,8 @@ class ObjectMeta(ApiModel):
 class SpeculativeServing(ApiModel):
     """One target, its profiles, when to use which, and what the operator sees of it."""
 
-    api_version: _ApiVersion = _ApiVersion.V1ALPHA1
-    kind: _Kind = _Kind.SPECULATIVE_SERVING
+    api_version: ApiVersion = ApiVersion.V1ALPHA1
+    kind: Kind = Kind.SPECULATIVE_SERVING
     metadata: ObjectMeta
     spec: SpeculativeServingSpec
     status: SpeculativeServingStatus = Field(default_factory=SpeculativeServingStatus)
