@@ -1,5 +1,6 @@
 """What a person asked of one serving, resolved: input of every decision."""
 
+import math
 from dataclasses import dataclass
 
 from ridgeline.costmodel.table import CutoffTable
@@ -15,10 +16,18 @@ class Stabilization:
     Attributes:
         busier_seconds: Dwell before moving to a row for more concurrency (towards off).
         quieter_seconds: Dwell before moving to a row for less (towards speculation).
+
+    Raises:
+        ValueError: When a dwell is negative or not finite.
     """
 
     busier_seconds: float
     quieter_seconds: float
+
+    def __post_init__(self) -> None:
+        """Refuse a dwell that could never be compared with a time."""
+        _require_duration("stabilization.busierSeconds", self.busier_seconds)
+        _require_duration("stabilization.quieterSeconds", self.quieter_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +42,9 @@ class PolicySettings:
         stabilization: Dwell times.
         cooldown_seconds: Time after the end of a roll in which nothing is switched on.
         max_switches_per_day: Switches in any 24 hours; the last is kept for switching off.
+
+    Raises:
+        ValueError: When the cooldown is negative or not finite.
     """
 
     mode: Mode
@@ -42,3 +54,12 @@ class PolicySettings:
     stabilization: Stabilization
     cooldown_seconds: float
     max_switches_per_day: int
+
+    def __post_init__(self) -> None:
+        """Refuse a cooldown that could never be compared with a time."""
+        _require_duration("cooldownSeconds", self.cooldown_seconds)
+
+
+def _require_duration(field: str, seconds: float) -> None:
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise ValueError(f"{field} must be a finite number of seconds, 0 or more, not {seconds}")

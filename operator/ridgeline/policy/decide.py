@@ -1,0 +1,187 @@
+"""The law: from what is known of a serving at one moment to what is to be done.
+
+Let B be the mean of requests in decode per engine over the rate window, and let the cut-off table
+have rows 0 (quietest) to n (busiest), row i with a cut-off U_i and below it the lower edge L_i of
+its band, L_i <= U_i. From the row r of the active profile
+
+    leave r upwards    when B >= U_r              (and on, past every U that B reaches)
+    leave r downwards  when B <  L_(r-1)          (and on, past every L that B is below)
+    stay in r          otherwise, so in L <= B < U whatever is active stays.
+
+A wish to leave becomes a switch when all of this holds, in this order:
+
+1. Nothing stands in the way of deciding (`checks.CHECKS`): the serving is not suspended, the target
+   and its table are known, nothing is being rolled, the active profile has a row, telemetry is
+   there, fresh, finite and complete enough, one whole rate window lies behind the last roll, and
+   the servers' metrics agree with the template.
+2. Evidence: upwards, 80 % of the expected replicas joined; downwards, all of them.
+3. Dwell: B has been beyond the border without a break for the dwell of that direction, seen by
+   at least two decisions. It starts again when B comes back, when the direction turns, and
+   whenever the operator cannot see or may not look; time passed blind is no evidence.
+4. Daily budget: with b = min(maxSwitchesPerDay, 10) and u switches begun in the last 24 hours,
+   upwards b − u >= 1; downwards b − u >= 2, so that the last one is always left for "off".
+5. Cooldown: downwards only, cooldownSeconds since the last roll ended.
+6. Mode: Automatic. Otherwise the same wish is a recommendation.
+
+All of it is a pure function of its four arguments. It does not depend on the order of replicas or
+engines. Times of memory that lie ahead of `now` count as "just now", and those more than five
+minutes ahead are set to `now`: a clock that jumps back delays, and never hastens, a switch.
+"""
+
+import math
+from dataclasses import replace
+
+from ridgeline.policy.borders import compare_with_borders, stays_because
+from ridgeline.policy.checks import CHECKS
+from ridgeline.policy.decision import Comparison, Decision, Diagnostics, Outcome
+from ridgeline.policy.facts import Facts
+from ridgeline.policy.lifecycle import mend_times, remember_switch
+from ridgeline.policy.memory import FastMemory, Memory, Switch
+from ridgeline.policy.move import BLINDING, MOVE_CHECKS, Move, wanted_move
+from ridgeline.policy.settings import PolicySettings
+from ridgeline.policy.situation import Situation, observe
+from ridgeline.policy.verdict import Hold
+from ridgeline.terms.reasons import Reason
+
+
+def decide(facts: Facts, settings: PolicySettings, memory: Memory, now: float) -> Decision:
+    """Say what is to be done about one serving.
+
+    Args:
+        facts: What is known now.
+        settings: What a person asked for.
+        memory: `Decision.memory` of the decision before; for the first one, slow memory alone.
+        now: Epoch seconds.
+
+    Raises:
+        ValueError: When `now` is not finite. Nothing else is raised, whatever the facts say.
+    """
+    if not math.isfinite(now):
+        raise ValueError(f"now must be finite epoch seconds, not {now}")
+    situation = observe(facts, settings, mend_times(memory, now), now)
+    judged = _judge(situation)
+    return _suspended(situation, judged) if settings.suspended else judged
+
+
+def _judge(situation: Situation) -> Decision:
+    """Decide as if the serving were not suspended."""
+    before: tuple[str, ...] = ("suspended",)
+    compared: tuple[Comparison, ...] = ()
+    for name, check in CHECKS:
+        verdict = check(situation)
+        compared += verdict.comparisons
+        if verdict.hold is not None:
+            return _held(situation, verdict.hold, _told(situation, name, before, compared))
+        before += (name,)
+    return _place(situation, before, compared)
+
+
+def _place(
+    situation: Situation, before: tuple[str, ...], compared: tuple[Comparison, ...]
+) -> Decision:
+    """Compare concurrency with the borders of the active row."""
+    table, row, concurrency = situation.table, situation.row, situation.estimates.concurrency
+    if table is None or row is None or concurrency is None:
+        raise AssertionError("the checks let a serving through that cannot be placed in its table")
+    compared += compare_with_borders(table, row, concurrency)
+    towards = table.next_row(row, concurrency)
+    if towards != row:
+        move = wanted_move(situation, table, row, towards, concurrency)
+        return _try(move, before, compared)
+    inside, message = stays_because(table, row, concurrency)
+    return Decision(
+        outcome=Outcome.KEEP,
+        profile=situation.active,
+        recommended=situation.active,
+        reason=Reason.INSIDE_BAND if inside else Reason.BEST_PROFILE_ACTIVE,
+        message=message,
+        memory=_looking_afresh(situation),
+        diagnostics=_told(situation, "cutoffs", before, compared),
+    )
+
+
+def _try(move: Move, before: tuple[str, ...], compared: tuple[Comparison, ...]) -> Decision:
+    """Put a wanted move through its checks."""
+    situation = move.situation
+    before += ("cutoffs",)
+    for name, check in MOVE_CHECKS:
+        verdict = check(move)
+        compared += verdict.comparisons
+        if verdict.hold is not None:
+            told = _told(situation, name, before, compared)
+            held = _held(situation, verdict.hold, told)
+            if name in BLINDING:
+                return replace(held, recommended=None)
+            remembered = replace(situation.memory, fast=FastMemory(crossing=move.crossing))
+            return replace(held, recommended=move.profile, memory=remembered)
+        before += (name,)
+    return _switch(move, _told(situation, "switch", before, compared))
+
+
+def _switch(move: Move, told: Diagnostics) -> Decision:
+    situation = move.situation
+    reason = Reason.ABOVE_CUTOFF if move.busier else Reason.BELOW_CUTOFF
+    switch = Switch(
+        started_at=situation.now,
+        finished_at=None,
+        from_profile=situation.active,
+        to_profile=move.profile,
+        reason=reason,
+    )
+    return Decision(
+        outcome=Outcome.SWITCH,
+        profile=move.profile,
+        recommended=move.profile,
+        reason=reason,
+        message=f"{move.because} {move.for_how_long()}: {move.profile} is better",
+        memory=remember_switch(situation.memory, switch),
+        diagnostics=told,
+    )
+
+
+def _held(situation: Situation, hold: Hold, told: Diagnostics) -> Decision:
+    return Decision(
+        outcome=Outcome.HOLD,
+        profile=situation.active,
+        recommended=None,
+        reason=hold.reason,
+        message=hold.message,
+        memory=_looking_afresh(situation),
+        diagnostics=told,
+    )
+
+
+def _suspended(situation: Situation, judged: Decision) -> Decision:
+    """Hold, and keep what the table asks for as a recommendation."""
+    message = "spec.suspend is true: nothing is changed"
+    if judged.recommended is None:
+        message += f"; there is no recommendation either: {judged.message}"
+    elif judged.recommended == situation.active:
+        message += f"; {judged.recommended} would stay"
+    else:
+        message += f"; the cut-off table asks for {judged.recommended}"
+    return Decision(
+        outcome=Outcome.HOLD,
+        profile=situation.active,
+        recommended=judged.recommended,
+        reason=Reason.SUSPENDED,
+        message=message,
+        memory=_looking_afresh(situation),
+        diagnostics=replace(judged.diagnostics, decided_by="suspended", passed=()),
+    )
+
+
+def _looking_afresh(situation: Situation) -> Memory:
+    """Return memory in which no crossing is under way."""
+    return replace(situation.memory, fast=FastMemory())
+
+
+def _told(
+    situation: Situation, name: str, before: tuple[str, ...], compared: tuple[Comparison, ...]
+) -> Diagnostics:
+    return Diagnostics(
+        decided_by=name,
+        passed=before,
+        comparisons=compared,
+        estimates=situation.estimates,
+    )

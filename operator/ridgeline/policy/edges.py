@@ -1,0 +1,121 @@
+"""Which Events a change of status is worth: edges between two documents, never levels.
+
+Both documents are given, so the same edge is never told twice, whoever looks at it and however
+often, and a restart tells nothing anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ridgeline.terms.conditions import ConditionStatus, ConditionType
+from ridgeline.terms.reasons import Reason
+from ridgeline.terms.rolls import RollState
+
+Document = Mapping[str, Any]
+
+_TOLD_BY_CONDITION: Final = (
+    ConditionType.READY,
+    ConditionType.TELEMETRY_AVAILABLE,
+    ConditionType.SUSPENDED,
+)
+
+_TOLD_DECISIONS: Final = frozenset(
+    {Reason.DAILY_BUDGET_SPENT, Reason.RECOMMEND_ONLY, Reason.WAITING_FOR_ROLL_BUDGET}
+)
+"""Holds that a person should learn of although every condition is well."""
+
+_ROLL_REASONS: Final = {
+    RollState.ROLLING: Reason.ROLL_STARTED,
+    RollState.FINISHED: Reason.ROLL_FINISHED,
+    RollState.ABANDONED: Reason.ROLL_ABANDONED,
+    RollState.UNDONE: Reason.UNDONE_BY_OTHERS,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """One thing that has become so.
+
+    Attributes:
+        warning: Whether a person should look at it.
+        reason: What it is.
+        action: What was done, or not done.
+        note: The same for a person.
+    """
+
+    warning: bool
+    reason: Reason
+    action: str
+    note: str
+
+
+def edges(before: Document, after: Document) -> tuple[Edge, ...]:
+    """Return the edges from one status to the next, in the order in which they happened."""
+    return (
+        *_roll_edges(before.get("rollout") or {}, after),
+        *_condition_edges(_conditions(before), _conditions(after)),
+        *_decision_edges(before, after),
+    )
+
+
+def _roll_edges(before: Document, after_status: Document) -> tuple[Edge, ...]:
+    after = after_status.get("rollout") or {}
+    state = after.get("state")
+    same_roll = before.get("startTime") == after.get("startTime")
+    if not after or (same_roll and before.get("state") == state):
+        return ()
+    reason = _ROLL_REASONS.get(RollState(state))
+    if reason is None:
+        return ()
+    switches = after_status.get("switchHistory") or ({},)
+    why = switches[-1].get("reason", "") if reason is Reason.ROLL_STARTED else ""
+    note = f"roll from {after.get('from', 'an unknown profile')} to {after['to']}"
+    return (
+        Edge(
+            warning=reason is Reason.UNDONE_BY_OTHERS,
+            reason=reason,
+            action="Roll",
+            note=f"{note}: {why}" if why else note,
+        ),
+    )
+
+
+def _condition_edges(before: Mapping[str, Document], after: Mapping[str, Document]) -> list[Edge]:
+    found = []
+    for kind in _TOLD_BY_CONDITION:
+        old, new = before.get(kind.value), after.get(kind.value)
+        if new is None:
+            continue
+        was = (old["status"], old["reason"]) if old else (_well(kind), "")
+        now = (new["status"], new["reason"])
+        if was == now or (was[0] == now[0] == _well(kind)) or now[0] == ConditionStatus.UNKNOWN:
+            continue
+        bad = now[0] != _well(kind)
+        if not bad and was[0] == ConditionStatus.UNKNOWN:
+            continue
+        found.append(
+            Edge(
+                warning=bad and kind is not ConditionType.SUSPENDED,
+                reason=Reason(new["reason"]) if bad else Reason.RECOVERED,
+                action="Hold" if bad else "Observe",
+                note=new["message"] if bad else f"{kind.value}: {new['message']}",
+            )
+        )
+    return found
+
+
+def _decision_edges(before: Document, after: Document) -> tuple[Edge, ...]:
+    old, new = before.get("lastDecision") or {}, after.get("lastDecision") or {}
+    told = {each.value for each in _TOLD_DECISIONS}
+    if new.get("reason") not in told or old.get("reason") == new.get("reason"):
+        return ()
+    return (Edge(warning=False, reason=Reason(new["reason"]), action="Hold", note=new["message"]),)
+
+
+def _well(kind: ConditionType) -> ConditionStatus:
+    return ConditionStatus.FALSE if kind is ConditionType.SUSPENDED else ConditionStatus.TRUE
+
+
+def _conditions(status: Document) -> dict[str, Document]:
+    return {each["type"]: each for each in status.get("conditions") or ()}

@@ -1,0 +1,112 @@
+"""Which replicas count: the join of live, Ready Pods with what telemetry knows of them.
+
+A Ready Pod younger than the rate window is *pending*: a rate over the window would reach back
+before it was Ready. The others are *expected*. An expected Pod is *joined* when every engine it
+should show has one fresh, finite sample of the signal that decisions rest on; else it is stale,
+not finite, silent (no sample at all) or partial (some engine is missing or ambiguous).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from ridgeline.policy.facts import EngineFacts, ReplicaFacts, TelemetryFacts
+
+NEEDED_SIGNAL: Final = "decode_concurrency"
+"""The one signal that every decision needs; named as the field of `EngineFacts`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """The Ready Pods of a target, sorted by how well they can be seen.
+
+    Attributes:
+        pending: Pods Ready for less than the window.
+        joined: Pods that count.
+        stale: Pods with an engine whose newest sample is too old.
+        not_finite: Pods with an engine whose needed signal is NaN or infinite.
+        silent: Pods of which telemetry has no sample.
+        partial: Pods that lack an engine, or show one twice.
+        newest_stale_age: Seconds between now and the nearest sample that is not fresh, if any.
+    """
+
+    pending: tuple[ReplicaFacts, ...] = ()
+    joined: tuple[ReplicaFacts, ...] = ()
+    stale: tuple[ReplicaFacts, ...] = ()
+    not_finite: tuple[ReplicaFacts, ...] = ()
+    silent: tuple[ReplicaFacts, ...] = ()
+    partial: tuple[ReplicaFacts, ...] = ()
+    newest_stale_age: float | None = None
+
+    @property
+    def expected(self) -> int:
+        """Ready Pods older than the window."""
+        unseen = len(self.stale) + len(self.not_finite) + len(self.silent) + len(self.partial)
+        return len(self.joined) + unseen
+
+    @property
+    def engines(self) -> tuple[EngineFacts, ...]:
+        """The engines of all joined Pods."""
+        return tuple(engine for replica in self.joined for engine in replica.engines)
+
+
+def join(replicas: tuple[ReplicaFacts, ...], telemetry: TelemetryFacts) -> Fleet:
+    """Sort the replicas by name into the groups of `Fleet`: their order never matters."""
+    groups: dict[str, list[ReplicaFacts]] = {
+        name: [] for name in ("pending", "joined", "stale", "not_finite", "silent", "partial")
+    }
+    stale_ages: list[float] = []
+    for replica in sorted(replicas, key=lambda each: each.name):
+        group = _group(replica, telemetry)
+        groups[group].append(replica)
+        if group == "stale":
+            stale_ages += (
+                abs(engine.age_seconds)
+                for engine in replica.engines
+                if math.isfinite(engine.age_seconds) and not _fresh(engine, telemetry)
+            )
+    return Fleet(
+        pending=tuple(groups["pending"]),
+        joined=tuple(groups["joined"]),
+        stale=tuple(groups["stale"]),
+        not_finite=tuple(groups["not_finite"]),
+        silent=tuple(groups["silent"]),
+        partial=tuple(groups["partial"]),
+        newest_stale_age=min(stale_ages, default=None),
+    )
+
+
+def _group(replica: ReplicaFacts, telemetry: TelemetryFacts) -> str:
+    # Written so that an age which is not a number counts as young: nothing is known of it.
+    if not replica.ready_seconds >= telemetry.window_seconds:
+        return "pending"
+    if not replica.engines:
+        return "silent"
+    if any(_is_not_finite(engine) for engine in replica.engines):
+        return "not_finite"
+    if not all(_fresh(engine, telemetry) for engine in replica.engines):
+        return "stale"
+    return "joined" if _complete(replica) else "partial"
+
+
+def _is_not_finite(engine: EngineFacts) -> bool:
+    value = engine.decode_concurrency
+    return NEEDED_SIGNAL in engine.not_finite or (value is not None and not math.isfinite(value))
+
+
+def _fresh(engine: EngineFacts, telemetry: TelemetryFacts) -> bool:
+    # A sample from the future by more than the limit is as unusable as one from the past.
+    age = engine.age_seconds
+    return math.isfinite(age) and abs(age) <= telemetry.stale_after_seconds
+
+
+def _complete(replica: ReplicaFacts) -> bool:
+    labels = {engine.engine for engine in replica.engines}
+    return (
+        len(labels) == len(replica.engines)
+        and len(labels) >= replica.expected_engines
+        and all(
+            engine.decode_concurrency is not None and engine.decode_concurrency >= 0
+            for engine in replica.engines
+        )
+    )

@@ -1,0 +1,255 @@
+"""The status document of a serving: built whole from what was seen, decided and remembered.
+
+It is also where slow memory lives, so this file reads it back. Numbers that move from tick to tick
+are metrics and never stand here; a message is that of the moment when its reason last changed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ridgeline.policy.conditions import Finding, findings
+from ridgeline.policy.decision import Decision
+from ridgeline.policy.facts import Problem
+from ridgeline.policy.memory import SlowMemory, Switch
+from ridgeline.policy.roll import Roll
+from ridgeline.policy.situation import Situation
+from ridgeline.terms.conditions import ConditionType
+from ridgeline.terms.reasons import Reason
+from ridgeline.terms.rolls import RollState
+from ridgeline.terms.times import epoch_seconds, timestamp
+
+Document = Mapping[str, Any]
+
+CALM: Final = frozenset({Reason.BEST_PROFILE_ACTIVE, Reason.INSIDE_BAND, Reason.DWELLING})
+"""Reasons between which a fleet near a border goes to and fro without anything happening."""
+
+CALM_SECONDS: Final = 300.0
+"""Going to and fro between calm reasons is written at most this often."""
+
+_MESSAGE_LIMIT: Final = 32768
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything that a status is made of.
+
+    Attributes:
+        generation: Generation of the serving that was looked at.
+        now: Epoch seconds.
+        situation: What was seen; `None` when the spec could not be read.
+        decision: What was decided; `None` likewise.
+        problem: What keeps the serving from working, beyond what the decision tells.
+        roll: The latest roll.
+        memory: Slow memory to keep.
+        target_uid: Identity of the target, `None` when there is none.
+        container: Name of the container that runs vLLM, `None` when it was not found.
+    """
+
+    generation: int
+    now: float
+    situation: Situation | None
+    decision: Decision | None
+    problem: Problem | None
+    roll: Roll | None
+    memory: SlowMemory
+    target_uid: str | None = None
+    container: str | None = None
+
+
+def status_document(report: Report, previous: Document) -> dict[str, Any]:
+    """Return the whole status; equal to `previous` when nothing worth writing has changed."""
+    document: dict[str, Any] = {"observedGeneration": report.generation}
+    _put(document, "activeProfile", report.situation.active if report.situation else None)
+    _put(document, "desiredProfile", _desired(report))
+    _put(document, "recommendedProfile", _recommended(report))
+    _put(document, "cutoffTable", _table(report.situation))
+    _put(document, "lastDecision", _last_decision(report, previous.get("lastDecision") or {}))
+    _put(document, "switchHistory", [_switch(each) for each in report.memory.switches] or None)
+    _put(document, "rollout", _rollout(report, previous.get("rollout") or {}))
+    if report.target_uid is not None and report.container is not None:
+        document["target"] = {"uid": report.target_uid, "container": report.container}
+    standing = {each["type"]: each for each in previous.get("conditions") or ()}
+    found = findings(report.situation, report.decision, report.roll, report.problem)
+    document["conditions"] = [
+        _condition(finding, standing.get(finding.type.value), report) for finding in found
+    ]
+    return document
+
+
+def slow_memory_of(status: Document) -> SlowMemory:
+    """Read slow memory back from a status; entries that cannot be read are left out."""
+    switches = []
+    for entry in status.get("switchHistory") or ():
+        try:
+            switches.append(
+                Switch(
+                    started_at=epoch_seconds(entry["startTime"]),
+                    finished_at=_moment(entry.get("finishTime")),
+                    from_profile=entry.get("from"),
+                    to_profile=entry["to"],
+                    reason=Reason(entry["reason"]),
+                )
+            )
+        except (KeyError, TypeError, ValueError):
+            continue
+    return SlowMemory(switches=tuple(switches[-10:]))
+
+
+def roll_of(status: Document) -> Roll | None:
+    """Read the latest roll back from a status; `None` when there is none, or it is unreadable."""
+    entry = status.get("rollout")
+    if not entry:
+        return None
+    try:
+        return Roll(
+            from_profile=entry.get("from"),
+            to_profile=entry["to"],
+            started_at=epoch_seconds(entry["startTime"]),
+            finished_at=_moment(entry.get("finishTime")),
+            state=RollState(entry["state"]),
+            target_uid=entry["targetUID"],
+            target_generation=int(entry["targetGeneration"]),
+            serving_generation=int(entry["servingGeneration"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _desired(report: Report) -> str | None:
+    if report.roll is not None and report.roll.open:
+        return report.roll.to_profile
+    return report.decision.profile if report.decision else None
+
+
+def _recommended(report: Report) -> str | None:
+    if report.roll is not None and report.roll.open:
+        return report.roll.to_profile
+    return report.decision.recommended if report.decision else None
+
+
+def _table(situation: Situation | None) -> list[dict[str, Any]] | None:
+    if situation is None or situation.table is None:
+        return None
+    rows = []
+    for row in situation.table.rows:
+        entry: dict[str, Any] = {"profile": row.profile}
+        _put(entry, "upToConcurrency", None if row.up_to is None else round(row.up_to))
+        below = row.return_below
+        _put(entry, "returnBelowConcurrency", None if below is None else round(below))
+        rows.append(entry)
+    return rows
+
+
+def _last_decision(report: Report, before: Document) -> dict[str, Any] | None:
+    if report.problem is not None:
+        reason, message = report.problem.reason, report.problem.message
+    elif report.decision is not None:
+        reason, message = report.decision.reason, report.decision.message
+    else:
+        return dict(before) or None
+    if before and _still_stands(before, reason, report.now):
+        return dict(before)
+    return {
+        "time": timestamp(report.now),
+        "reason": reason.value,
+        "message": message[:_MESSAGE_LIMIT],
+    }
+
+
+def _still_stands(before: Document, reason: Reason, now: float) -> bool:
+    if before.get("reason") == reason.value:
+        return True
+    calm = {each.value for each in CALM}
+    made_at = _moment(before.get("time"))
+    return (
+        before.get("reason") in calm
+        and reason in CALM
+        and made_at is not None
+        and 0 <= now - made_at < CALM_SECONDS
+    )
+
+
+def _switch(switch: Switch) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "startTime": timestamp(switch.started_at),
+        "to": switch.to_profile,
+        "reason": switch.reason.value,
+    }
+    _put(entry, "from", switch.from_profile)
+    _put(entry, "finishTime", None if switch.finished_at is None else timestamp(switch.finished_at))
+    return entry
+
+
+def _rollout(report: Report, before: Document) -> dict[str, Any] | None:
+    roll = report.roll
+    if roll is None:
+        return None
+    entry: dict[str, Any] = {
+        "to": roll.to_profile,
+        "startTime": timestamp(roll.started_at),
+        "targetUID": roll.target_uid,
+        "targetGeneration": roll.target_generation,
+        "servingGeneration": roll.serving_generation,
+        "state": roll.state.value,
+        **_progress(report, roll, before),
+    }
+    _put(entry, "from", roll.from_profile)
+    _put(entry, "finishTime", None if roll.finished_at is None else timestamp(roll.finished_at))
+    return entry
+
+
+def _progress(report: Report, roll: Roll, before: Document) -> dict[str, int]:
+    """Return the replica counts: live while the roll is open, as they were at its end after it."""
+    names = ("updatedReplicas", "availableReplicas", "replicas")
+    target = report.situation.target if report.situation else None
+    was_open = before.get("state") in (RollState.INTENDED.value, RollState.ROLLING.value)
+    if target is not None and (roll.open or was_open or not before):
+        under_way = target.rollout
+        if under_way is None:
+            return dict.fromkeys(names, target.desired_replicas)
+        counts = (under_way.updated, under_way.available, under_way.desired)
+        return dict(zip(names, counts, strict=True))
+    return {name: int(before.get(name, 0)) for name in names}
+
+
+def _condition(finding: Finding, before: Document | None, report: Report) -> dict[str, Any]:
+    same = before is not None and before["status"] == finding.status.value
+    same_reason = same and before is not None and before["reason"] == finding.reason.value
+    return {
+        "type": finding.type.value,
+        "status": finding.status.value,
+        "reason": finding.reason.value,
+        # Numbers in a message move with every tick: it is that of the moment it became so.
+        "message": before["message"]
+        if same_reason and before is not None and not _names_differ(before, finding, report)
+        else finding.message[:_MESSAGE_LIMIT],
+        "lastTransitionTime": before["lastTransitionTime"]
+        if same and before is not None
+        else timestamp(report.now),
+        "observedGeneration": report.generation,
+    }
+
+
+def _names_differ(before: Document, finding: Finding, report: Report) -> bool:
+    """Tell whether a message must be renewed although its reason stands.
+
+    It must after an edit of the serving, and where the message is no measurement but names what
+    is wrong with an object, since another object may be wrong in the same way.
+    """
+    if before.get("observedGeneration") != report.generation:
+        return True
+    return finding.type in (
+        ConditionType.TARGET_RESOLVED,
+        ConditionType.PROFILE_APPLIED,
+        ConditionType.RECONCILING,
+    )
+
+
+def _moment(text: object) -> float | None:
+    return epoch_seconds(text) if isinstance(text, str) else None
+
+
+def _put(document: dict[str, Any], key: str, value: object) -> None:
+    if value is not None:
+        document[key] = value
