@@ -111,5 +111,5 @@ def asks_because(table: CutoffTable, row: int, towards: int, concurrency: float)
     border = borders(table)[towards]
     return (
         f"{CONCURRENCY} is {number_beside(concurrency, border.return_below)}, below "
-        f"{number(border.return_below)}, where the band of {border.quieter} ends"
+        f"the lower edge {number(border.return_below)} of the band of {border.quieter}"
     )
