@@ -6,11 +6,45 @@ from typing import Any, Final
 
 from pydantic import Field, ValidationError
 
+from ridgeline.api.cutoff import Cutoff, CutoffRange
 from ridgeline.api.errors import InvalidServing, invalid_servings
 from ridgeline.api.fields import ApiModel, Timestamp
-from ridgeline.api.spec import SpeculativeServingSpec
-from ridgeline.api.status import SpeculativeServingStatus
+from ridgeline.api.profiles import Profile
+from ridgeline.api.spec import Injection, SpeculativeServingSpec, StabilizationPolicy, TargetRef
+from ridgeline.api.status import (
+    Condition,
+    CutoffTableRow,
+    LastDecision,
+    RolloutState,
+    RolloutStatus,
+    SpeculativeServingStatus,
+    SwitchRecord,
+    TargetStatus,
+)
 from ridgeline.terms.names import API_VERSION, SERVING_KIND
+
+__all__ = [
+    "Condition",
+    "Cutoff",
+    "CutoffRange",
+    "CutoffTableRow",
+    "Injection",
+    "InvalidServing",
+    "LastDecision",
+    "ObjectMeta",
+    "Profile",
+    "RolloutState",
+    "RolloutStatus",
+    "SpeculativeServing",
+    "SpeculativeServingSpec",
+    "SpeculativeServingStatus",
+    "StabilizationPolicy",
+    "SwitchRecord",
+    "TargetRef",
+    "TargetStatus",
+    "invalid_fields",
+    "parse_serving",
+]
 
 
 class ApiVersion(StrEnum):

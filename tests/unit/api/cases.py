@@ -1,0 +1,357 @@
+"""Edits of a good serving: what each breaks, and what breaks nothing."""
+
+from ridgeline.api import cutoff, profiles, spec
+from tests.unit.api.bodies import Case, at, first_profile, profile, profile_list, ranges
+
+(
+    NEEDS_DRAFTER,
+    NEEDS_LOOKAHEAD,
+    NO_MODEL,
+    LOOKUP_IS_NGRAM,
+    LOOKUP_ORDER,
+    DISABLED_IS_BARE,
+) = profiles.Profile.RULES
+(BAND_WAY_UP,) = cutoff.CutoffRange.RULES
+NONE = {"name": "none", "method": "Disabled"}
+FIRST = "spec.profiles[0]"
+RANGES = "spec.cutoff.ranges"
+
+BROKEN_RULES = (
+    *(
+        Case(
+            f"{method} without model",
+            first_profile(profile(method, numSpeculativeTokens=2)),
+            FIRST,
+            NEEDS_DRAFTER,
+        )
+        for method in ("Eagle", "Eagle3", "DraftModel")
+    ),
+    *(
+        Case(
+            f"{method} without lookahead",
+            first_profile(profile(method, model="a/b")),
+            FIRST,
+            NEEDS_DRAFTER,
+        )
+        for method in ("Eagle", "Eagle3", "DraftModel")
+    ),
+    Case("NGram without lookahead", first_profile(profile("NGram")), FIRST, NEEDS_LOOKAHEAD),
+    Case("MTP without lookahead", first_profile(profile("MTP")), FIRST, NEEDS_LOOKAHEAD),
+    Case(
+        "NGram with model",
+        first_profile(profile("NGram", model="a/b", numSpeculativeTokens=2)),
+        f"{FIRST}.model",
+        NO_MODEL,
+    ),
+    Case(
+        "Suffix with model",
+        first_profile(profile("Suffix", model="a/b")),
+        f"{FIRST}.model",
+        NO_MODEL,
+    ),
+    Case(
+        "MTP with lookup max",
+        first_profile(profile("MTP", numSpeculativeTokens=2, promptLookupMax=3)),
+        FIRST,
+        LOOKUP_IS_NGRAM,
+    ),
+    Case(
+        "Suffix with lookup min",
+        first_profile(profile("Suffix", promptLookupMin=3)),
+        FIRST,
+        LOOKUP_IS_NGRAM,
+    ),
+    Case(
+        "lookup turned round",
+        first_profile(
+            profile("NGram", numSpeculativeTokens=2, promptLookupMin=4, promptLookupMax=3)
+        ),
+        f"{FIRST}.promptLookupMin",
+        LOOKUP_ORDER,
+    ),
+    *(
+        Case(
+            f"Disabled with {key}",
+            at("profiles", 2, key, value=value),
+            "spec.profiles[2]",
+            DISABLED_IS_BARE,
+        )
+        for key, value in (
+            ("model", "a/b"),
+            ("numSpeculativeTokens", 2),
+            ("promptLookupMax", 2),
+            ("promptLookupMin", 2),
+        )
+    ),
+    Case(
+        "no Disabled",
+        profile_list(profile("MTP", numSpeculativeTokens=1)),
+        "spec.profiles",
+        profiles.EXACTLY_ONE_DISABLED,
+    ),
+    Case(
+        "Disabled in place of all",
+        profile_list(profile("MTP", numSpeculativeTokens=1), profile("Suffix") | {"name": "q"}),
+        "spec.profiles",
+        profiles.EXACTLY_ONE_DISABLED,
+    ),
+    Case(
+        "identical but for the name",
+        profile_list(
+            profile("MTP", numSpeculativeTokens=1),
+            profile("MTP", numSpeculativeTokens=1) | {"name": "q"},
+            NONE,
+        ),
+        "spec.profiles",
+        profiles.NO_IDENTICAL_PROFILES,
+    ),
+    Case(
+        "identical in every setting",
+        profile_list(
+            *(
+                {
+                    "name": name,
+                    "method": "NGram",
+                    "numSpeculativeTokens": 4,
+                    "promptLookupMax": 3,
+                    "promptLookupMin": 2,
+                }
+                for name in ("p", "q")
+            ),
+            NONE,
+        ),
+        "spec.profiles",
+        profiles.NO_IDENTICAL_PROFILES,
+    ),
+    Case(
+        "unknown profile in a range",
+        ranges(("eagle9", 20, 16), ("none",)),
+        RANGES,
+        spec.RANGES_NAME_PROFILES,
+    ),
+    Case(
+        "last range closed",
+        ranges(("eagle", 20, 16), ("none", 40)),
+        RANGES,
+        cutoff.ONLY_THE_LAST_IS_OPEN,
+    ),
+    Case("first range open", ranges(("eagle",), ("none",)), RANGES, cutoff.ONLY_THE_LAST_IS_OPEN),
+    Case(
+        "open range not the last",
+        ranges(("eagle",), ("none", 40)),
+        RANGES,
+        cutoff.ONLY_THE_LAST_IS_OPEN,
+    ),
+    Case("one closed range", ranges(("none", 40)), RANGES, cutoff.ONLY_THE_LAST_IS_OPEN),
+    Case(
+        "profile in two ranges",
+        ranges(("eagle", 20, 16), ("eagle", 40, 30), ("none",)),
+        RANGES,
+        cutoff.A_PROFILE_STANDS_ONCE,
+    ),
+    Case(
+        "band turned round",
+        ranges(("eagle", 20, 21), ("none",)),
+        f"{RANGES}[0].returnBelowConcurrency",
+        BAND_WAY_UP,
+    ),
+    Case(
+        "band without a border",
+        ranges(("eagle", 20, 16), ("none", None, 30)),
+        f"{RANGES}[1].returnBelowConcurrency",
+        BAND_WAY_UP,
+    ),
+    Case(
+        "bands overlap",
+        ranges(("eagle", 20, 16), ("ngram", 40, 20), ("none",)),
+        RANGES,
+        cutoff.BANDS_DO_NOT_OVERLAP,
+    ),
+    Case(
+        "bands overlap by default",
+        ranges(("eagle", 20, 16), ("ngram", 26), ("none",)),
+        RANGES,
+        cutoff.BANDS_DO_NOT_OVERLAP,
+    ),
+)
+"""Each breaks one rule and no other."""
+
+CUTOFFS_FALL = (
+    Case(
+        "cut-offs fall",
+        ranges(("eagle", 40, 30), ("ngram", 20, 16), ("none",)),
+        RANGES,
+        cutoff.CUTOFFS_RISE,
+    ),
+    Case(
+        "cut-offs stay",
+        ranges(("eagle", 40, 30), ("ngram", 40, 40), ("none",)),
+        RANGES,
+        cutoff.CUTOFFS_RISE,
+    ),
+)
+"""Cut-offs that do not rise have bands that overlap, so these break two rules."""
+
+KEPT_RULES = (
+    Case("as it stands", lambda _: None),
+    Case("without a cut-off", lambda spec_: spec_.pop("cutoff")),
+    Case("one range", ranges(("none",))),
+    Case("default band", ranges(("eagle", 20), ("ngram", 27), ("none",))),
+    Case("band without width", ranges(("eagle", 20, 20), ("ngram", 21, 21), ("none",))),
+    Case("lowest cut-off", ranges(("eagle", 1), ("none",))),
+    Case(
+        "MTP with its own model", first_profile(profile("MTP", numSpeculativeTokens=1, model="a/b"))
+    ),
+    Case("Suffix bare", first_profile(profile("Suffix"))),
+    Case("Suffix with lookahead", first_profile(profile("Suffix", numSpeculativeTokens=32))),
+    Case(
+        "NGram with one lookup",
+        first_profile(profile("NGram", numSpeculativeTokens=2, promptLookupMin=4)),
+    ),
+    Case(
+        "NGram with equal lookups",
+        first_profile(
+            profile("NGram", numSpeculativeTokens=2, promptLookupMin=4, promptLookupMax=4)
+        ),
+    ),
+    Case("model as a path", at("profiles", 0, "model", value="/models/head-v2")),
+    Case("model as a URI", at("profiles", 0, "model", value="s3://bucket/head@v2")),
+    Case(
+        "another lookahead of one head",
+        profile_list(
+            *(
+                profile("Eagle", model="a/b", numSpeculativeTokens=k) | {"name": f"k{k}"}
+                for k in range(1, 8)
+            ),
+            NONE,
+        ),
+    ),
+    Case(
+        "eight ranges",
+        lambda spec_: spec_.update(
+            profiles=[
+                profile("MTP", numSpeculativeTokens=k) | {"name": f"k{k}"} for k in range(1, 8)
+            ]
+            + [NONE],
+            cutoff={
+                "ranges": [
+                    {"profile": f"k{k}", "upToConcurrency": 2**k, "returnBelowConcurrency": 2**k}
+                    for k in range(1, 8)
+                ]
+                + [{"profile": "none"}]
+            },
+        ),
+    ),
+)
+
+LAST_OF_EIGHT_FALLS = Case(
+    "the seventh cut-off falls",
+    lambda spec_: spec_.update(
+        profiles=[profile("MTP", numSpeculativeTokens=k) | {"name": f"k{k}"} for k in range(1, 8)]
+        + [NONE],
+        cutoff={
+            "ranges": [
+                {"profile": f"k{k}", "upToConcurrency": up, "returnBelowConcurrency": up}
+                for k, up in zip(range(1, 8), (2, 4, 8, 16, 32, 64, 63), strict=True)
+            ]
+            + [{"profile": "none"}]
+        },
+    ),
+    RANGES,
+    cutoff.CUTOFFS_RISE,
+)
+
+OUT_OF_BOUNDS = (
+    *(
+        Case(
+            f"lookahead {k}",
+            at("profiles", 0, "numSpeculativeTokens", value=k),
+            f"{FIRST}.numSpeculativeTokens",
+        )
+        for k in (0, 33, "4", 2.5)
+    ),
+    Case(
+        "lookup 0",
+        at("profiles", 1, "promptLookupMax", value=0),
+        "spec.profiles[1].promptLookupMax",
+    ),
+    Case(
+        "cut-off 0",
+        at("cutoff", "ranges", 0, "upToConcurrency", value=0),
+        f"{RANGES}[0].upToConcurrency",
+    ),
+    Case(
+        "cut-off too high",
+        at("cutoff", "ranges", 1, "upToConcurrency", value=100_001),
+        f"{RANGES}[1].upToConcurrency",
+    ),
+    Case(
+        "dwell below 0",
+        at("stabilization", "busierSeconds", value=-1),
+        "spec.stabilization.busierSeconds",
+    ),
+    Case(
+        "dwell of two days",
+        at("stabilization", "quieterSeconds", value=172_800),
+        "spec.stabilization.quieterSeconds",
+    ),
+    Case("cooldown too long", at("cooldownSeconds", value=604_801), "spec.cooldownSeconds"),
+    Case("no switches", at("maxSwitchesPerDay", value=0), "spec.maxSwitchesPerDay"),
+    Case("too many switches", at("maxSwitchesPerDay", value=11), "spec.maxSwitchesPerDay"),
+    Case("unknown mode", at("mode", value="Auto"), "spec.mode"),
+    Case("unknown method", at("profiles", 0, "method", value="Medusa"), f"{FIRST}.method"),
+    Case("unknown strategy", at("cutoff", "strategy", value="Guess"), "spec.cutoff.strategy"),
+    Case("unknown injection", at("injection", "mode", value="Args"), "spec.injection.mode"),
+    Case("suspend as a word", at("suspend", value="yes"), "spec.suspend"),
+    Case(
+        "target of another kind",
+        at("targetRef", "kind", value="StatefulSet"),
+        "spec.targetRef.kind",
+    ),
+    Case(
+        "target of another version",
+        at("targetRef", "apiVersion", value="apps/v2"),
+        "spec.targetRef.apiVersion",
+    ),
+    Case("target name", at("targetRef", "name", value="Llama_8B"), "spec.targetRef.name"),
+    Case(
+        "container name",
+        at("targetRef", "containerName", value="a.b"),
+        "spec.targetRef.containerName",
+    ),
+    Case("profile name", at("profiles", 0, "name", value="EAGLE"), f"{FIRST}.name"),
+    Case("profile name too long", at("profiles", 0, "name", value="e" * 64), f"{FIRST}.name"),
+    Case("telemetry name", at("telemetry", value="http://prometheus:9090"), "spec.telemetry"),
+    Case(
+        "model that expands a variable",
+        at("profiles", 0, "model", value="a/$(HF_TOKEN)"),
+        f"{FIRST}.model",
+    ),
+    Case(
+        "model that looks like a flag",
+        at("profiles", 0, "model", value="--trust-remote-code"),
+        f"{FIRST}.model",
+    ),
+    Case("model on two lines", at("profiles", 0, "model", value="a/b\n"), f"{FIRST}.model"),
+    Case("no profiles", at("profiles", value=[]), "spec.profiles"),
+    Case(
+        "nine profiles",
+        profile_list(
+            *({"name": f"k{k}", "method": "MTP", "numSpeculativeTokens": k} for k in range(1, 9)),
+            NONE,
+        ),
+        "spec.profiles",
+    ),
+    Case("no ranges", at("cutoff", "ranges", value=[]), RANGES),
+    Case("no target", lambda spec_: spec_.pop("targetRef"), "spec.targetRef"),
+    Case("no target name", lambda spec_: spec_["targetRef"].pop("name"), "spec.targetRef.name"),
+    Case("a method missing", lambda spec_: spec_["profiles"][0].pop("method"), f"{FIRST}.method"),
+)
+"""Each leaves the schema, without any rule."""
+
+SAME_NAME = Case(
+    "two profiles of one name",
+    profile_list(profile("MTP", numSpeculativeTokens=1), profile("Suffix"), NONE),
+    "spec.profiles",
+)
+"""Refused by the list type of the schema."""
