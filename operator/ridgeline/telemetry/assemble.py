@@ -6,7 +6,7 @@ request-steps that were read beside it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -41,7 +41,7 @@ class SlowTables:
     taken_at: float
     table: SignalTable
     request_steps: SignalTable
-    positions: Mapping[int, SignalTable] = MappingProxyType({})
+    positions: Mapping[int, SignalTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

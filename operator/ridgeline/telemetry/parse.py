@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, NoReturn
 from ridgeline.telemetry.errors import MalformedError, TooLargeError
 from ridgeline.telemetry.queries import ENGINE_LABEL, POSITION_LABEL
 
-_FINITE: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_FINITE: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NOT_FINITE: Final = frozenset({"NaN", "+Inf", "-Inf", "Inf"})
 
 ONLY_ENGINE: Final = "0"

@@ -8,7 +8,7 @@ old.
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -40,7 +40,7 @@ class _Asked:
 
     seconds: float
     table: SignalTable | None = None
-    positions: Mapping[int, SignalTable] = MappingProxyType({})
+    positions: Mapping[int, SignalTable] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     error: str | None = None
 

@@ -1,0 +1,28 @@
+"""One real Prometheus scraping many scripted replicas, for all tests of this folder."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.prometheus import start_prometheus
+from tests.component.telemetry.exporter import Exporter
+from tests.component.telemetry.scene import READY_AT, REPLICAS, Scene, scrape_config
+
+
+@pytest.fixture(scope="session")
+def scene(prometheus_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """Ready when every lasting replica has been scraped for more than a window."""
+    with Exporter(REPLICAS) as exporter:
+        prometheus = start_prometheus(
+            json.dumps(scrape_config(exporter.address)),
+            tmp_path_factory.mktemp("prometheus"),
+            binary=prometheus_binary,
+        )
+        try:
+            exporter.wait_until(READY_AT)
+            yield Scene(url=prometheus.url, exporter=exporter, ready_at=time.time())
+        finally:
+            prometheus.stop()
