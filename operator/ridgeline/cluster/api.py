@@ -7,6 +7,7 @@ what server-side apply and trimming want, and costs a fraction of the decoding.
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -33,6 +34,18 @@ _RETRY_LATER: Final = frozenset({429, 500, 502, 503, 504})
 _CONFLICT_WITH: Final = re.compile(r'conflict with "(?P<manager>[^"]+)"')
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """How to reach and convince the API server, for the watch streams. Never logged."""
+
+    server: str
+    ca_path: str | None
+    verify: bool
+    token: str | None = field(repr=False)
+    certificate_path: str | None
+    private_key_path: str | None
+
+
 class KubernetesApi:
     """Calls to one API server. Use `connect` to make one, `close` to end it."""
 
@@ -49,19 +62,27 @@ class KubernetesApi:
         Raises:
             ClusterError: There is neither a usable kubeconfig nor a service account.
         """
-        configuration = Configuration()
-        try:
-            if kubeconfig is None:
-                config.load_incluster_config(client_configuration=configuration)
-            else:
-                await config.load_kube_config(
-                    config_file=kubeconfig, client_configuration=configuration
-                )
-        except (config.ConfigException, OSError) as error:
-            raise ClusterError(f"cannot connect to Kubernetes: {error}") from error
-        client = ApiClient(configuration=configuration)
+        client = ApiClient(configuration=await _configuration(kubeconfig))
         client.user_agent = user_agent
         return cls(client, timeout_seconds)
+
+    @staticmethod
+    async def credentials(kubeconfig: str | None) -> Credentials:
+        """Read credentials anew: tokens in files and from plugins expire.
+
+        Raises:
+            ClusterError: There is neither a usable kubeconfig nor a service account.
+        """
+        configuration = await _configuration(kubeconfig)
+        bearer = configuration.api_key.get("BearerToken") or ""
+        return Credentials(
+            server=configuration.host,
+            ca_path=configuration.ssl_ca_cert,
+            verify=configuration.verify_ssl,
+            token=bearer.removeprefix("Bearer ") or None,
+            certificate_path=configuration.cert_file,
+            private_key_path=configuration.key_file,
+        )
 
     async def close(self) -> None:
         """Close all connections."""
@@ -134,6 +155,20 @@ class KubernetesApi:
             if not token:
                 return
             parameters["continue"] = token
+
+
+async def _configuration(kubeconfig: str | None) -> Configuration:
+    configuration = Configuration()
+    try:
+        if kubeconfig is None:
+            config.load_incluster_config(client_configuration=configuration)
+        else:
+            await config.load_kube_config(
+                config_file=kubeconfig, client_configuration=configuration
+            )
+    except (config.ConfigException, OSError) as error:
+        raise ClusterError(f"cannot connect to Kubernetes: {error}") from error
+    return configuration
 
 
 def path_of(group_version: str, plural: str, namespace: str | None = None, *rest: str) -> str:

@@ -3,13 +3,13 @@
 Nothing in this file calls the API: the functions turn JSON objects into frozen values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from ridgeline.engine.container import Container, EnvItem
-from ridgeline.terms.names import PROFILE_LABEL, SERVING_ANNOTATION
+from ridgeline.terms.names import PROFILE_LABEL, PROFILE_MANAGER, SERVING_ANNOTATION
 
 Json = Mapping[str, Any]
 
@@ -36,6 +36,7 @@ class DeploymentObject:
     Attributes:
         progress_deadline_exceeded: The Deployment controller gave up on the newest template.
         marker: Value of our annotation, `None` without one.
+        last_writer: Field manager other than ours that wrote its spec last; empty if not told.
     """
 
     namespace: str
@@ -55,6 +56,7 @@ class DeploymentObject:
     ready_replicas: int
     available_replicas: int
     progress_deadline_exceeded: bool
+    last_writer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,7 @@ class PodObject:
     namespace: str
     name: str
     uid: str
+    resource_version: str
     deployment: str
     profile: str | None
     ready_since: float | None
@@ -121,6 +124,7 @@ def trim_deployment(body: Json) -> DeploymentObject:
             and each.get("reason") == "ProgressDeadlineExceeded"
             for each in status.get("conditions") or ()
         ),
+        last_writer=_last_writer(metadata.get("managedFields") or ()),
     )
 
 
@@ -167,6 +171,7 @@ def trim_pod(body: Json) -> PodObject | None:
         namespace=metadata["namespace"],
         name=metadata["name"],
         uid=metadata["uid"],
+        resource_version=metadata["resourceVersion"],
         deployment=owner.removesuffix(suffix),
         profile=labels.get(PROFILE_LABEL),
         ready_since=_ready_since(status),
@@ -178,6 +183,15 @@ def trim_pod(body: Json) -> PodObject | None:
 def epoch(timestamp: str) -> float:
     """Turn a Kubernetes timestamp into epoch seconds."""
     return datetime.fromisoformat(timestamp).timestamp()
+
+
+def _last_writer(entries: Iterable[Json]) -> str:
+    writers = [
+        (each.get("time", ""), each.get("manager", ""))
+        for each in entries
+        if not each.get("subresource") and each.get("manager") != PROFILE_MANAGER
+    ]
+    return max(writers, default=("", ""))[1]
 
 
 def _ready_since(status: Json) -> float | None:

@@ -36,6 +36,10 @@ class Stored(Protocol):
     def uid(self) -> str:
         """Its identity, different for each object of the same name."""
 
+    @property
+    def resource_version(self) -> str:
+        """Its version; of two versions of one object the greater number is the newer."""
+
 
 T = TypeVar("T", bound=Stored)
 Key = tuple[str, str]
@@ -63,13 +67,19 @@ class Shelf(Generic[T]):
         """Return all objects, in no particular order."""
         return tuple(self._objects.values())
 
-    def put(self, item: T) -> T | None:
-        """Keep what a stream told; return what was known before."""
+    def put(self, item: T) -> bool:
+        """Keep what a stream or an answer told; tell whether anything changed by it.
+
+        What is older than what is known already is left aside: the answer to our own write may
+        come before the stream tells the state that it replaced.
+        """
         key = (item.namespace, item.name)
         self._touch(key)
         before = self._objects.get(key)
+        if before == item or (before is not None and _is_newer(before, item)):
+            return False
         self._objects[key] = item
-        return before
+        return True
 
     def drop(self, key: Key, uid: str) -> T | None:
         """Forget a deleted object; a newer one with the same name stays."""
@@ -109,6 +119,14 @@ class Shelf(Generic[T]):
         self._touched[key] = self._clock
 
 
+def _is_newer(one: Stored, other: Stored) -> bool:
+    """Tell whether `one` is a newer version of the same object than `other`."""
+    versions = one.resource_version, other.resource_version
+    if one.uid != other.uid or not all(each.isdecimal() for each in versions):
+        return False
+    return int(versions[0]) > int(versions[1])
+
+
 Listener = Callable[[Kind, str, str], None]
 """Called with kind, namespace and the name of the serving or Deployment concerned."""
 
@@ -142,7 +160,7 @@ class WatchStore:
 
     def put_serving(self, item: ServingObject) -> None:
         """Keep a serving."""
-        if self.servings.put(item) != item:
+        if self.servings.put(item):
             self._tell(Kind.SERVING, item.namespace, item.name)
 
     def drop_serving(self, key: Key, uid: str) -> None:
@@ -152,7 +170,7 @@ class WatchStore:
 
     def put_deployment(self, item: DeploymentObject) -> None:
         """Keep a Deployment."""
-        if self.deployments.put(item) != item:
+        if self.deployments.put(item):
             self._tell(Kind.DEPLOYMENT, item.namespace, item.name)
 
     def drop_deployment(self, key: Key, uid: str) -> None:
@@ -162,12 +180,13 @@ class WatchStore:
 
     def put_pod(self, item: PodObject) -> None:
         """Keep a Pod."""
-        before = self._pods.put(item)
-        if before is not None and before.deployment != item.deployment:
+        before = self._pods.get((item.namespace, item.name))
+        if not self._pods.put(item):
+            return
+        if before is not None:
             self._unindex(before)
         self._index(item)
-        if before != item:
-            self._tell(Kind.POD, item.namespace, item.deployment)
+        self._tell(Kind.POD, item.namespace, item.deployment)
 
     def drop_pod(self, key: Key, uid: str) -> None:
         """Forget a Pod."""

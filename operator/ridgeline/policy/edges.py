@@ -4,7 +4,7 @@ Both documents are given, so the same edge is never told twice, whoever looks at
 often, and a restart tells nothing anew.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -60,15 +60,15 @@ def edges(before: Document, after: Document) -> tuple[Edge, ...]:
 
 
 def _roll_edges(before: Document, after_status: Document) -> tuple[Edge, ...]:
-    after = after_status.get("rollout") or {}
-    state = after.get("state")
+    after: Document = after_status.get("rollout") or {}
+    state: str = after.get("state", "")
     same_roll = before.get("startTime") == after.get("startTime")
     if not after or (same_roll and before.get("state") == state):
         return ()
     reason = _ROLL_REASONS.get(RollState(state))
     if reason is None:
         return ()
-    switches = after_status.get("switchHistory") or ({},)
+    switches: Sequence[Document] = after_status.get("switchHistory") or ({},)
     why = switches[-1].get("reason", "") if reason is Reason.ROLL_STARTED else ""
     note = f"roll from {after.get('from', 'an unknown profile')} to {after['to']}"
     return (

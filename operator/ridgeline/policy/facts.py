@@ -105,6 +105,8 @@ class TargetFacts:
 
     Attributes:
         uid: Its identity.
+        generation: Its generation (`metadata.generation`).
+        last_writer: Field manager that wrote its spec last, apart from us; empty if not told.
         desired_replicas: `spec.replicas`.
         active_profile: Profile that its Pod template carries; `None` when no profile describes it.
         active_config: The speculative config that the template carries, for messages.
@@ -112,6 +114,8 @@ class TargetFacts:
     """
 
     uid: str
+    generation: int = 1
+    last_writer: str = ""
     desired_replicas: int
     active_profile: str | None
     active_config: str

@@ -1,0 +1,169 @@
+"""The two cadences over one pass: the tick for all servings, the event pass for the one that woke.
+
+One worker makes all passes, so that no serving is ever looked at twice at once; the tick only
+reads telemetry and then asks the worker for everybody.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from ridgeline.cluster.errors import ClusterError
+from ridgeline.cluster.store import Key, Kind, WatchStore
+from ridgeline.controller.clock import Clock, stopwatch
+from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.ports import TelemetrySource
+from ridgeline.controller.reconciler import Reconciler
+from ridgeline.policy.facts import Problem
+from ridgeline.telemetry.snapshot import TelemetrySnapshot
+from ridgeline.terms.reasons import Reason
+
+log = logging.getLogger(__name__)
+
+PASSES_AT_ONCE: Final = 8
+"""Servings that one batch works on at a time: their waits for the API server overlap."""
+
+GATHER_SECONDS: Final = 0.2
+"""Events of a rolling update come in bursts; one pass answers a burst."""
+
+
+class Cadence:
+    """Runs ticks and event passes until cancelled."""
+
+    def __init__(
+        self,
+        *,
+        store: WatchStore,
+        sources: Mapping[str, TelemetrySource],
+        reconciler: Reconciler,
+        metrics: OperatorMetrics,
+        clock: Clock,
+        tick_seconds: float,
+        window_seconds: float,
+    ) -> None:
+        self._store = store
+        self._sources = sources
+        self._reconciler = reconciler
+        self._metrics = metrics
+        self._clock = clock
+        self._tick_seconds = tick_seconds
+        self._window_seconds = window_seconds
+        self._snapshots: dict[str, TelemetrySnapshot] = {}
+        self._waiting: set[Key] = set()
+        self._woken = asyncio.Event()
+        self._last_batch = stopwatch()
+        self._busy = asyncio.Lock()
+        store.listen(self._changed)
+
+    @property
+    def idle_seconds(self) -> float:
+        """Time since the worker last ended a batch, for the liveness probe."""
+        return stopwatch() - self._last_batch
+
+    async def run(self) -> None:
+        """Tick and work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._tick_for_ever())
+            group.create_task(self._work_for_ever())
+
+    async def tick(self) -> None:
+        """Read every endpoint and ask for a pass over every serving."""
+        now = self._clock()
+        readings = await asyncio.gather(*(self._read(name, now) for name in self._sources))
+        self._snapshots.update({each.endpoint: each for each in readings if each is not None})
+        servings = self._store.servings.all()
+        self._metrics.servings.set(len(servings))
+        self.wake(*((each.namespace, each.name) for each in servings))
+
+    def wake(self, *keys: Key) -> None:
+        """Ask for a pass over servings."""
+        self._waiting.update(keys)
+        if self._waiting or not keys:
+            self._woken.set()
+
+    async def work_off(self) -> None:
+        """Make a pass over every serving that waits."""
+        async with self._busy:
+            batch, self._waiting = self._waiting, set()
+            gate = asyncio.Semaphore(PASSES_AT_ONCE)
+            await asyncio.gather(*(self._pass(key, gate) for key in sorted(batch)))
+            self._last_batch = stopwatch()
+
+    async def finish_batch(self, timeout_seconds: float = 10.0) -> None:
+        """Wait until the batch under way has ended, and let no other begin."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                await self._busy.acquire()
+
+    async def _tick_for_ever(self) -> None:
+        while True:
+            started = stopwatch()
+            await self.tick()
+            await asyncio.sleep(max(0.0, self._tick_seconds - (stopwatch() - started)))
+
+    async def _work_for_ever(self) -> None:
+        while True:
+            await self._woken.wait()
+            await asyncio.sleep(GATHER_SECONDS)
+            self._woken.clear()
+            await self.work_off()
+
+    async def _read(self, name: str, now: float) -> TelemetrySnapshot | None:
+        try:
+            snapshot = await self._sources[name].read(now)
+        except Exception:
+            log.exception("reading a telemetry endpoint failed", extra={"endpoint": name})
+            return None
+        self._metrics.observe_snapshot(snapshot, snapshot.query_seconds)
+        return snapshot
+
+    async def _pass(self, key: Key, gate: asyncio.Semaphore) -> None:
+        reference = {"namespace": key[0], "serving": key[1]}
+        async with gate:
+            started = stopwatch()
+            try:
+                await self._reconciler.reconcile(key, self._snapshot, self._clock())
+            except ClusterError as error:
+                self._metrics.failures.labels(*key).inc()
+                log.warning("pass put off: %s", error, extra=reference)
+            except Exception:
+                self._metrics.failures.labels(*key).inc()
+                log.exception("pass failed", extra=reference)
+            self._metrics.pass_seconds.observe(stopwatch() - started)
+
+    def _snapshot(self, name: str) -> TelemetrySnapshot | Problem:
+        if name not in self._sources:
+            known = ", ".join(sorted(self._sources)) or "none"
+            return Problem(
+                reason=Reason.UNKNOWN_TELEMETRY_ENDPOINT,
+                message=f"telemetry endpoint {name!r} is not defined in the operator's "
+                f"configuration (defined: {known}); correct spec.telemetry",
+            )
+        return self._snapshots.get(name) or TelemetrySnapshot(
+            endpoint=name,
+            taken_at=self._clock(),
+            window_seconds=self._window_seconds,
+            error="it has not been read yet",
+        )
+
+    def _changed(self, kind: Kind, namespace: str, name: str) -> None:
+        """Wake the servings that a change in the store concerns."""
+        if kind is Kind.SERVING:
+            rivals = self._servings_of(namespace, self._target_of((namespace, name)))
+            self.wake((namespace, name), *rivals)
+        else:
+            self.wake(*self._servings_of(namespace, name))
+
+    def _target_of(self, key: Key) -> str | None:
+        serving = self._store.servings.get(key)
+        return (serving.spec.get("targetRef") or {}).get("name") if serving else None
+
+    def _servings_of(self, namespace: str, deployment: str | None) -> list[Key]:
+        return [
+            (each.namespace, each.name)
+            for each in self._store.servings.all()
+            if each.namespace == namespace
+            and (each.spec.get("targetRef") or {}).get("name") == deployment
+        ]

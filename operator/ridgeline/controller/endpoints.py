@@ -1,0 +1,65 @@
+"""The operator's own HTTP endpoints: /metrics, /healthz and /readyz.
+
+They run on threads of their own, so that a stuck event loop still answers, and says that it is.
+"""
+
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+Probe = Callable[[], str | None]
+"""Returns why the answer is no, `None` for yes."""
+
+
+class OwnEndpoints:
+    """Serves metrics and probes from `start` until `stop`."""
+
+    def __init__(
+        self, registry: CollectorRegistry, *, port: int, alive: Probe, ready: Probe
+    ) -> None:
+        pages: dict[str, Probe] = {"/healthz": alive, "/readyz": ready}
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                if path == "/metrics":
+                    self._answer(HTTPStatus.OK, generate_latest(registry), CONTENT_TYPE_LATEST)
+                elif path in pages:
+                    trouble = pages[path]()
+                    code = HTTPStatus.OK if trouble is None else HTTPStatus.SERVICE_UNAVAILABLE
+                    self._answer(code, f"{trouble or 'ok'}\n".encode(), "text/plain")
+                else:
+                    self._answer(HTTPStatus.NOT_FOUND, b"not found\n", "text/plain")
+
+            def _answer(self, code: HTTPStatus, body: bytes, content_type: str) -> None:
+                self.send_response(code)
+                self.send_header("Content-Type", content_type)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Keep scrapes and probes out of the log."""
+
+        self._server = ThreadingHTTPServer(("", port), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def port(self) -> int:
+        """The port that is served, also where the system chose it."""
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop serving and free the port."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

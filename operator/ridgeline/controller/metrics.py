@@ -1,0 +1,166 @@
+"""The operator's own metrics: what a dashboard and an alert need, by serving and by endpoint."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from ridgeline import __version__
+from ridgeline.policy.decision import Decision, Estimates
+from ridgeline.telemetry.snapshot import TelemetrySnapshot
+
+_SERVING: Final = ("namespace", "serving")
+
+
+class OperatorMetrics:
+    """All metrics of one operator process, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        info = Gauge(
+            "ridgeline_info", "Version of the operator.", ["version"], registry=self.registry
+        )
+        info.labels(__version__).set(1)
+        self.leader = self._gauge("ridgeline_leader", "1 while this process may write.")
+        self.servings = self._gauge("ridgeline_servings", "Servings that are known.")
+        self._endpoint_age = self._gauge(
+            "ridgeline_telemetry_data_age_seconds",
+            "Time since a telemetry endpoint last answered in full.",
+            "endpoint",
+        )
+        self._endpoint_up = self._gauge(
+            "ridgeline_telemetry_up", "1 when the last read of an endpoint succeeded.", "endpoint"
+        )
+        self._query_seconds = Histogram(
+            "ridgeline_telemetry_query_seconds",
+            "Duration of telemetry queries.",
+            ["endpoint", "query"],
+            registry=self.registry,
+        )
+        self.pass_seconds = Histogram(
+            "ridgeline_pass_seconds",
+            "Duration of deciding one serving, writes included.",
+            registry=self.registry,
+        )
+        self.failures = self._counter(
+            "ridgeline_pass_failures_total",
+            "Passes over a serving that ended in an error.",
+            *_SERVING,
+        )
+        self.decisions = self._counter(
+            "ridgeline_decisions_total", "Decisions by outcome and reason.", "outcome", "reason"
+        )
+        self.rolls = self._counter(
+            "ridgeline_rolls_total", "Rolls that the operator began.", *_SERVING, "to_profile"
+        )
+        self.writes = self._counter(
+            "ridgeline_writes_total", "Writes to the Kubernetes API by what was written.", "kind"
+        )
+        self._concurrency = self._serving_gauge(
+            "ridgeline_serving_concurrency", "Mean requests in decode per engine."
+        )
+        self._tokens = self._serving_gauge(
+            "ridgeline_serving_tokens_per_second", "Output tokens per second of all replicas."
+        )
+        self._tpot = self._serving_gauge(
+            "ridgeline_serving_tpot_seconds", "Mean time per output token."
+        )
+        self._acceptance = self._serving_gauge(
+            "ridgeline_serving_acceptance_length", "Mean tokens per request-step."
+        )
+        self._joined = self._serving_gauge(
+            "ridgeline_serving_replicas_joined", "Ready replicas with complete, fresh samples."
+        )
+        self._expected = self._serving_gauge(
+            "ridgeline_serving_replicas_expected", "Ready replicas older than the rate window."
+        )
+        self._cutoff = self._gauge(
+            "ridgeline_serving_cutoff_concurrency",
+            "Cut-off above each profile's range of the table.",
+            *_SERVING,
+            "profile",
+        )
+        self._profile = self._gauge(
+            "ridgeline_serving_profile",
+            "1 for the profile that is active, desired or recommended.",
+            *_SERVING,
+            "role",
+            "profile",
+        )
+        self._profiles: dict[tuple[str, str, str], str] = {}
+
+    def observe_snapshot(self, snapshot: TelemetrySnapshot, seconds: Mapping[str, float]) -> None:
+        """Record how one read of an endpoint went."""
+        name = snapshot.endpoint
+        self._endpoint_up.labels(name).set(0 if snapshot.error else 1)
+        if snapshot.data_age_seconds is not None:
+            self._endpoint_age.labels(name).set(snapshot.data_age_seconds)
+        for query, each in seconds.items():
+            self._query_seconds.labels(name, query).observe(each)
+
+    def observe_decision(self, namespace: str, serving: str, decision: Decision) -> None:
+        """Record one decision and the numbers that it rests on."""
+        self.decisions.labels(decision.outcome.value, decision.reason.value).inc()
+        self._observe_estimates(namespace, serving, decision.diagnostics.estimates)
+        for role, profile in (("active", decision.profile), ("recommended", decision.recommended)):
+            self._set_profile(namespace, serving, role, profile)
+
+    def set_desired(self, namespace: str, serving: str, profile: str | None) -> None:
+        """Record the profile that the operator wants the target to carry."""
+        self._set_profile(namespace, serving, "desired", profile)
+
+    def set_cutoffs(self, namespace: str, serving: str, cutoffs: Mapping[str, float]) -> None:
+        """Record the cut-off above each profile's range."""
+        for profile, value in cutoffs.items():
+            self._cutoff.labels(namespace, serving, profile).set(value)
+
+    def forget(self, namespace: str, serving: str) -> None:
+        """Drop every series of a serving that is gone."""
+        labels = {"namespace": namespace, "serving": serving}
+        for metric in (
+            self._concurrency,
+            self._tokens,
+            self._tpot,
+            self._acceptance,
+            self._joined,
+            self._expected,
+            self._cutoff,
+            self._profile,
+            self.failures,
+            self.rolls,
+        ):
+            metric.remove_by_labels(labels)
+        for key in [key for key in self._profiles if key[:2] == (namespace, serving)]:
+            del self._profiles[key]
+
+    def _observe_estimates(self, namespace: str, serving: str, estimates: Estimates) -> None:
+        for gauge, value in (
+            (self._concurrency, estimates.concurrency),
+            (self._tokens, estimates.tokens_per_second),
+            (self._tpot, estimates.tpot_seconds),
+            (self._acceptance, estimates.acceptance_length),
+            (self._joined, estimates.joined_replicas),
+            (self._expected, estimates.expected_replicas),
+        ):
+            if value is None:
+                gauge.remove_by_labels({"namespace": namespace, "serving": serving})
+            else:
+                gauge.labels(namespace, serving).set(value)
+
+    def _set_profile(self, namespace: str, serving: str, role: str, profile: str | None) -> None:
+        key = (namespace, serving, role)
+        before = self._profiles.pop(key, None)
+        if before is not None and before != profile:
+            self._profile.remove(*key, before)
+        if profile is not None:
+            self._profile.labels(*key, profile).set(1)
+            self._profiles[key] = profile
+
+    def _gauge(self, name: str, description: str, *labels: str) -> Gauge:
+        return Gauge(name, description, labels, registry=self.registry)
+
+    def _serving_gauge(self, name: str, description: str) -> Gauge:
+        return self._gauge(name, description, *_SERVING)
+
+    def _counter(self, name: str, description: str, *labels: str) -> Counter:
+        return Counter(name, description, labels, registry=self.registry)

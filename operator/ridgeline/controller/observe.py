@@ -1,0 +1,67 @@
+"""Joins what the watch store and telemetry know of one serving into its facts."""
+
+from dataclasses import replace
+
+from ridgeline.cluster.objects import PodObject
+from ridgeline.controller.resolve import ResolvedTarget
+from ridgeline.engine.flags import data_parallel_size
+from ridgeline.policy.facts import EngineFacts, Facts, Problem, ReplicaFacts, TelemetryFacts
+from ridgeline.telemetry.snapshot import TelemetrySnapshot
+
+
+def facts_of(
+    target: ResolvedTarget | Problem,
+    pods: tuple[PodObject, ...],
+    snapshot: TelemetrySnapshot | Problem,
+    *,
+    stale_after_seconds: float,
+    now: float,
+) -> Facts:
+    """Return the facts of one serving at `now`.
+
+    Only live, Ready Pods become replicas: samples of Pods that are gone are never looked at.
+    """
+    if isinstance(snapshot, Problem):
+        telemetry: TelemetryFacts | Problem = snapshot
+        engines: dict[tuple[str, str], tuple[EngineFacts, ...]] = {}
+        since_read = 0.0
+    else:
+        telemetry = TelemetryFacts(
+            endpoint=snapshot.endpoint,
+            window_seconds=snapshot.window_seconds,
+            stale_after_seconds=stale_after_seconds,
+            error=snapshot.error,
+            answered_at=snapshot.answered_at,
+            warnings=snapshot.warnings,
+        )
+        engines = dict(snapshot.engines)
+        since_read = max(0.0, now - snapshot.taken_at)
+    if isinstance(target, Problem):
+        return Facts(target=target, replicas=(), telemetry=telemetry)
+    expected = data_parallel_size(target.container.words)
+    replicas = tuple(
+        _replica(pod, engines.get((pod.namespace, pod.name), ()), expected, since_read, now)
+        for pod in pods
+        if pod.ready_since is not None and not pod.deleting
+    )
+    return Facts(target=target.facts, replicas=replicas, telemetry=telemetry)
+
+
+def _replica(
+    pod: PodObject,
+    engines: tuple[EngineFacts, ...],
+    expected_engines: int,
+    since_read: float,
+    now: float,
+) -> ReplicaFacts:
+    ready_since = pod.ready_since if pod.ready_since is not None else now
+    return ReplicaFacts(
+        name=pod.name,
+        # The window of the last reading ended when it was read, so a Pod is as old as it was then.
+        ready_seconds=max(0.0, now - since_read - ready_since),
+        profile=pod.profile,
+        engines=tuple(
+            replace(engine, age_seconds=engine.age_seconds + since_read) for engine in engines
+        ),
+        expected_engines=expected_engines,
+    )

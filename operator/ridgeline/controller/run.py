@@ -1,0 +1,207 @@
+"""Start-up and shutdown of the operator.
+
+    connect ─▶ list everything once ─▶ watch (Kopf) ─▶ take part in the election ─▶ tick
+
+Nothing is decided before the first listing is in. A stop ends the passes first, then gives the
+Lease back, then closes the connections.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from typing import Final
+
+import kopf
+
+from ridgeline import __version__
+from ridgeline.cluster.api import KubernetesApi
+from ridgeline.cluster.errors import ClusterError, NotFoundError
+from ridgeline.cluster.lease import Leadership
+from ridgeline.cluster.listing import relist
+from ridgeline.cluster.reporting import ReportingApi
+from ridgeline.cluster.store import WatchStore
+from ridgeline.cluster.target import TargetApi
+from ridgeline.controller.cadence import Cadence
+from ridgeline.controller.clock import system_clock
+from ridgeline.controller.endpoints import OwnEndpoints
+from ridgeline.controller.handlers import scope_of, watch_registry, watch_settings
+from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.ports import AlwaysLeader
+from ridgeline.controller.reconciler import Options, Reconciler
+from ridgeline.settings.config import OperatorConfig
+from ridgeline.telemetry.reader import TelemetryReader
+
+log = logging.getLogger(__name__)
+
+STUCK_AFTER_TICKS: Final = 8
+"""The worker is taken for stuck when it has ended no batch for this many ticks."""
+
+FIRST_RELIST_SECONDS: Final = 10.0
+"""What was deleted between the first listing and the start of the streams is found after this."""
+
+PRIMING_RETRY_SECONDS: Final = 2.0
+
+WATCH_STOP_SECONDS: Final = 10.0
+"""Time that the watch streams get to end by themselves."""
+
+
+class Operator:
+    """One operator process."""
+
+    def __init__(self, config: OperatorConfig, kubeconfig: str | None) -> None:
+        self._config = config
+        self._kubeconfig = kubeconfig
+        self._store = WatchStore()
+        self._metrics = OperatorMetrics()
+        self._identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run until `stop` is set.
+
+        Raises:
+            ClusterError: There is no way to connect to the API server.
+        """
+        api = await KubernetesApi.connect(self._kubeconfig, user_agent=f"ridgeline/{__version__}")
+        readers = {
+            each.name: TelemetryReader(
+                each.endpoint(), window_seconds=self._config.rate_window_seconds
+            )
+            for each in self._config.telemetry
+        }
+        try:
+            await self._run(api, readers, stop)
+        finally:
+            for reader in readers.values():
+                await reader.close()
+            await api.close()
+            log.info("stopped")
+
+    async def _run(
+        self, api: KubernetesApi, readers: dict[str, TelemetryReader], stop: asyncio.Event
+    ) -> None:
+        lease = self._config.lease
+        leadership = (
+            Leadership(
+                api,
+                namespace=lease.namespace,
+                name=lease.name,
+                identity=self._identity,
+                duration_seconds=lease.duration_seconds,
+            )
+            if lease.enabled
+            else None
+        )
+        reconciler = Reconciler(
+            store=self._store,
+            targets=TargetApi(api),
+            reports=ReportingApi(api, instance=self._identity),
+            leader=leadership or AlwaysLeader(),
+            options=Options(
+                stale_after_seconds=self._config.stale_after_seconds,
+                max_concurrent_rolls=self._config.max_concurrent_rolls,
+                frozen=self._config.freeze,
+            ),
+            metrics=self._metrics,
+        )
+        cadence = Cadence(
+            store=self._store,
+            sources=readers,
+            reconciler=reconciler,
+            metrics=self._metrics,
+            clock=system_clock,
+            tick_seconds=self._config.tick_seconds,
+            window_seconds=self._config.rate_window_seconds,
+        )
+        self._metrics.leader.set_function(lambda: float(leadership is None or leadership.held))
+        endpoints = OwnEndpoints(
+            self._metrics.registry,
+            port=self._config.port,
+            alive=lambda: self._stuck(cadence),
+            ready=lambda: None if self._store.primed else "the first listing is not in yet",
+        )
+        endpoints.start()
+        log.info("started", extra={"version": __version__, "port": endpoints.port})
+        try:
+            await self._serve(api, leadership, cadence, stop)
+        finally:
+            endpoints.stop()
+
+    async def _serve(
+        self,
+        api: KubernetesApi,
+        leadership: Leadership | None,
+        cadence: Cadence,
+        stop: asyncio.Event,
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            priming = group.create_task(self._prime(api), name="prime")
+            stopped = group.create_task(stop.wait(), name="stop")
+            await asyncio.wait((priming, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if stop.is_set():
+                priming.cancel()
+                return
+            working = [group.create_task(self._relist_for_ever(api), name="relist")]
+            watching = group.create_task(self._watch(stop), name="watch")
+            if leadership is not None:
+                working.append(group.create_task(leadership.run(), name="lease"))
+            working.insert(0, group.create_task(cadence.run(), name="cadence"))
+            await stopped
+            log.info("stopping")
+            await cadence.finish_batch()
+            for task in working:
+                task.cancel()
+            await asyncio.wait((watching,), timeout=WATCH_STOP_SECONDS)
+            watching.cancel()
+
+    async def _prime(self, api: KubernetesApi) -> None:
+        told = ""
+        while not self._store.primed:
+            try:
+                await relist(api, self._store, self._config.namespaces)
+            except NotFoundError:
+                trouble = "the CRDs are not installed: kubectl apply -f crds/"
+            except ClusterError as error:
+                trouble = str(error)
+            else:
+                break
+            if trouble != told:
+                log.warning("waiting for the first listing: %s", trouble)
+                told = trouble
+            await asyncio.sleep(PRIMING_RETRY_SECONDS)
+        log.info("primed", extra={"servings": len(self._store.servings.all())})
+
+    async def _watch(self, stop: asyncio.Event) -> None:
+        await kopf.operator(
+            registry=watch_registry(self._store, self._kubeconfig),
+            settings=watch_settings(),
+            standalone=True,
+            stop_flag=stop,
+            **scope_of(self._config.namespaces),
+        )
+        # Kopf takes the signal handlers over: when it ends by itself, it was a signal.
+        stop.set()
+
+    async def _relist_for_ever(self, api: KubernetesApi) -> None:
+        pause = FIRST_RELIST_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            pause = self._config.relist_seconds
+            try:
+                await relist(api, self._store, self._config.namespaces)
+            except ClusterError as error:
+                log.warning("listing anew failed: %s", error)
+
+    def _stuck(self, cadence: Cadence) -> str | None:
+        limit = max(60.0, STUCK_AFTER_TICKS * self._config.tick_seconds)
+        if not self._store.primed or cadence.idle_seconds < limit:
+            return None
+        return f"no serving was looked at for {cadence.idle_seconds:.0f} s"
+
+
+def stop_on_signals(stop: asyncio.Event) -> None:
+    """Set `stop` on SIGTERM and SIGINT."""
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop.set)

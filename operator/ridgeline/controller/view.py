@@ -1,0 +1,116 @@
+"""What one pass knows of a serving before it decides."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ridgeline.api.serving import parse_serving
+from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.cluster.objects import ServingObject
+from ridgeline.cluster.store import WatchStore
+from ridgeline.controller.observe import facts_of
+from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_target
+from ridgeline.engine.speculative_config import Profile
+from ridgeline.policy.facts import Facts, Problem, TargetFacts
+from ridgeline.policy.lifecycle import abandon_switch, finish_switch
+from ridgeline.policy.memory import FastMemory, Memory
+from ridgeline.policy.roll import Roll, moved_on
+from ridgeline.policy.settings import PolicySettings
+from ridgeline.policy.status import roll_of, slow_memory_of
+from ridgeline.settings.resolve import profiles_of, settings_of, telemetry_of
+from ridgeline.telemetry.snapshot import TelemetrySnapshot
+from ridgeline.terms.names import API_VERSION, SERVING_KIND
+from ridgeline.terms.rolls import RollState
+
+Snapshots = Callable[[str], TelemetrySnapshot | Problem]
+"""Gives the last reading of an endpoint by its name, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Everything that one pass knows before it decides."""
+
+    serving: ServingObject
+    spec: SpeculativeServingSpec
+    profiles: tuple[Profile, ...]
+    settings: PolicySettings
+    target: ResolvedTarget | Problem
+    facts: Facts
+    roll: Roll | None
+    memory: Memory
+    now: float
+
+    @property
+    def target_facts(self) -> TargetFacts | None:
+        """The target as it was seen; `None` when it has a problem."""
+        return None if isinstance(self.facts.target, Problem) else self.facts.target
+
+    def profile(self, name: str | None) -> Profile | None:
+        """Return the profile of that name, `None` when the serving has none."""
+        return next((each for each in self.profiles if each.name == name), None)
+
+    def with_roll_moved_on(self) -> "View":
+        """Return the view with the roll as the target shows it, its switch closed if it ended."""
+        target = self.target_facts
+        if self.roll is None or target is None:
+            return self
+        roll = moved_on(self.roll, target, self.now)
+        memory = self.memory
+        if self.roll.open and not roll.open:
+            gave_up = roll.state is RollState.ABANDONED
+            memory = (abandon_switch if gave_up else finish_switch)(memory, self.now)
+        return replace(self, roll=roll, memory=memory)
+
+
+def spec_of(serving: ServingObject) -> SpeculativeServingSpec:
+    """Parse the spec of a serving.
+
+    Raises:
+        InvalidServing: A field holds what it must not.
+    """
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": SERVING_KIND,
+        "metadata": {"name": serving.name, "namespace": serving.namespace},
+        "spec": serving.spec,
+    }
+    return parse_serving(body).spec
+
+
+def look(
+    store: WatchStore,
+    serving: ServingObject,
+    spec: SpeculativeServingSpec,
+    snapshots: Snapshots,
+    *,
+    fast: FastMemory,
+    stale_after_seconds: float,
+    frozen: bool,
+    now: float,
+) -> View:
+    """Gather what store, telemetry, status and fast memory tell of a serving."""
+    namespace, name = serving.namespace, spec.target_ref.name
+    profiles = profiles_of(spec)
+    target = resolve_target(
+        spec,
+        profiles,
+        store.deployments.get((namespace, name)),
+        older_claim(serving, name, store.servings.all()),
+    )
+    facts = facts_of(
+        target,
+        store.pods_of(namespace, name),
+        snapshots(telemetry_of(spec)),
+        stale_after_seconds=stale_after_seconds,
+        now=now,
+    )
+    return View(
+        serving=serving,
+        spec=spec,
+        profiles=profiles,
+        settings=settings_of(spec, frozen=frozen),
+        target=target,
+        facts=facts,
+        roll=roll_of(serving.status),
+        memory=Memory(slow=slow_memory_of(serving.status), fast=fast),
+        now=now,
+    )

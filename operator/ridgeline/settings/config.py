@@ -1,0 +1,190 @@
+"""The operator's own configuration: one YAML file, read once at start.
+
+Addresses and secrets stand only here (and in files that this names), never in a namespaced object.
+"""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic.alias_generators import to_camel
+
+from ridgeline.telemetry.endpoint import Auth, BasicAuth, BearerToken, Endpoint, Matcher
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+
+
+class InvalidConfigError(ValueError):
+    """The configuration file cannot be used; the text names the field and the way out."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True
+    )
+
+
+class MatcherConfig(_Model):
+    """A static label matcher that every query carries."""
+
+    label: str
+    value: str
+    operator: Literal["=", "!=", "=~", "!~"] = "="
+
+
+class EndpointConfig(_Model):
+    """A telemetry endpoint: Prometheus, or what speaks its HTTP API."""
+
+    name: Name = Field(default="default", description="Name that `spec.telemetry` refers to.")
+    url: str = Field(description="Base address, without `/api/v1`.")
+    bearer_token_file: Path | None = Field(default=None, description="File with a bearer token.")
+    username: str | None = Field(default=None, description="User name for basic authentication.")
+    password_file: Path | None = Field(default=None, description="File with the password.")
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="Extra headers, such as a tenant's.", repr=False
+    )
+    ca_file: Path | None = Field(default=None, description="Certificates to trust.")
+    insecure_skip_verify: bool = Field(
+        default=False, description="Do not check the server's certificate."
+    )
+    timeout_seconds: float = Field(
+        default=10.0, gt=0, le=300, description="Deadline of all queries of one tick together."
+    )
+    namespace_label: str = Field(
+        default="namespace", description="Label of the series that holds the Pod's namespace."
+    )
+    pod_label: str = Field(
+        default="pod", description="Label of the series that holds the Pod's name."
+    )
+    matchers: tuple[MatcherConfig, ...] = Field(
+        default=(), description="Label matchers added to every selector (`cluster`, say)."
+    )
+
+    @model_validator(mode="after")
+    def _one_kind_of_credentials(self) -> "EndpointConfig":
+        if (self.username is None) != (self.password_file is None):
+            raise ValueError("username and passwordFile go together: set both or none")
+        if self.bearer_token_file is not None and self.username is not None:
+            raise ValueError("bearerTokenFile and username exclude each other: keep one")
+        return self
+
+    @model_validator(mode="after")
+    def _usable(self) -> "EndpointConfig":
+        self.endpoint()
+        return self
+
+    def endpoint(self) -> Endpoint:
+        """Return the telemetry room's value of this endpoint."""
+        auth: Auth | None = None
+        if self.bearer_token_file is not None:
+            auth = BearerToken(token_file=self.bearer_token_file)
+        elif self.username is not None and self.password_file is not None:
+            auth = BasicAuth(username=self.username, password_file=self.password_file)
+        return Endpoint(
+            name=self.name,
+            url=self.url,
+            auth=auth,
+            headers=self.headers,
+            verify=not self.insecure_skip_verify,
+            ca_file=self.ca_file,
+            timeout_seconds=self.timeout_seconds,
+            namespace_label=self.namespace_label,
+            pod_label=self.pod_label,
+            matchers=tuple(
+                Matcher(label=each.label, value=each.value, operator=each.operator)
+                for each in self.matchers
+            ),
+        )
+
+
+class LeaseConfig(_Model):
+    """The Lease whose holder acts; other replicas only watch."""
+
+    enabled: bool = Field(default=True, description="Off only for a single process on a desk.")
+    namespace: str = Field(default="ridgeline-system", description="Namespace of the Lease.")
+    name: str = Field(default="ridgeline", description="Name of the Lease.")
+    duration_seconds: int = Field(
+        default=15, ge=5, le=600, description="How long a silent holder keeps it."
+    )
+
+
+class OperatorConfig(_Model):
+    """The whole file."""
+
+    namespaces: tuple[str, ...] = Field(
+        default=(), description="Namespaces to watch; empty means all."
+    )
+    tick_seconds: float = Field(
+        default=15.0, ge=1, le=600, description="How often telemetry is read and all is decided."
+    )
+    rate_window_seconds: int = Field(
+        default=120, ge=4, le=3600, description="Window of the rates; at least four scrapes."
+    )
+    stale_after_seconds: float = Field(
+        default=60.0, gt=0, le=3600, description="Samples older than this are not acted on."
+    )
+    relist_seconds: float = Field(
+        default=600.0, ge=10, le=86400, description="How often the watch store is listed anew."
+    )
+    max_concurrent_rolls: int = Field(
+        default=3, ge=1, le=1000, description="Rolls under way at a time, over all servings."
+    )
+    freeze: bool = Field(
+        default=False, description="While true, no target is changed, whatever servings say."
+    )
+    port: int = Field(
+        default=8080, ge=0, le=65535, description="Port of /metrics, /healthz and /readyz; 0: any."
+    )
+    lease: LeaseConfig = Field(default_factory=LeaseConfig)
+    telemetry: tuple[EndpointConfig, ...] = Field(
+        min_length=1, max_length=64, description="Telemetry endpoints."
+    )
+
+    @field_validator("telemetry")
+    @classmethod
+    def _distinct_names(cls, endpoints: tuple[EndpointConfig, ...]) -> tuple[EndpointConfig, ...]:
+        names = [each.name for each in endpoints]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"the endpoint name {twice[0]!r} is used twice: rename one")
+        return endpoints
+
+
+_FILE: Final = "the configuration file"
+
+
+def load_config(path: Path) -> OperatorConfig:
+    """Read the configuration file.
+
+    Raises:
+        InvalidConfigError: It cannot be read, is no YAML mapping, or a field is wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidConfigError(
+            f"{_FILE} {path} cannot be read ({error.strerror}): name another with --config"
+        ) from error
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InvalidConfigError(f"{_FILE} {path} is not YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise InvalidConfigError(f"{_FILE} {path} must hold a mapping with at least `telemetry`")
+    return parse_config(content, source=str(path))
+
+
+def parse_config(content: dict[str, object], *, source: str = _FILE) -> OperatorConfig:
+    """Read a configuration that is already a mapping.
+
+    Raises:
+        InvalidConfigError: A field is wrong.
+    """
+    try:
+        return OperatorConfig.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        shown = "" if first["type"] == "missing" else f" (got {first['input']!r:.80})"
+        raise InvalidConfigError(f"{source}: {where}: {first['msg']}{shown}") from error
