@@ -30,7 +30,7 @@ def by_kind(kind: str) -> dict[str, dict[str, Any]]:
 def container_of(serving: dict[str, Any]) -> dict[str, Any]:
     target = parse_serving(serving).spec.target_ref
     template = by_kind("Deployment")[target.name]["spec"]["template"]
-    chosen = [
+    chosen: list[dict[str, Any]] = [
         container
         for container in template["spec"]["containers"]
         if target.container_name in (None, container["name"])
