@@ -1,0 +1,1 @@
+"""A real Kubernetes cluster on this machine, from packages only."""
