@@ -118,7 +118,7 @@ def _sample(item: object) -> Sample:
     except (KeyError, TypeError, ValueError) as error:
         # A native histogram has "histogram" in place of "value": nothing here asks for one.
         raise MalformedError(f"a series without metric and value: {item!r:.120}") from error
-    if not isinstance(labels, dict) or not isinstance(text, str):
+    if not isinstance(labels, dict) or not {str}.issuperset(map(type, (text, *labels.values()))):
         raise MalformedError(f"a series with wrong types: {item!r:.120}")
     return Sample(labels, number(text))
 

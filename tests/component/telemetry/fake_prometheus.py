@@ -5,13 +5,17 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from email.utils import formatdate
 
 from aiohttp import web
 
 from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.queries import REGISTRY, query_context
+from ridgeline.telemetry.reader import TelemetryReader
+from ridgeline.telemetry.snapshot import TelemetrySnapshot
 
 WINDOW_SECONDS = 10.0
+NOW = 1_800_000_000.0
 
 HEALTHY: Mapping[str, str] = {
     "sample_age": "4",
@@ -72,6 +76,7 @@ class FakePrometheus:
         self.url = ""
         self.replies: dict[str, Reply] = {}
         self.requests: list[Request] = []
+        self.clock_ahead = 0.0
         self.received = asyncio.Semaphore(0)
         context = query_context(Endpoint(name="x", url="http://x"), WINDOW_SECONDS)
         self._names = {query.render(context): name for name, query in REGISTRY.items()}
@@ -95,10 +100,10 @@ class FakePrometheus:
         healthy = Reply(body=success(series(HEALTHY.get(name, "0"), **extra)))
         reply = self.replies.get(name) or self.replies.get("*") or healthy
         await asyncio.sleep(reply.delay)
+        clock = formatdate(float(form["time"]) + self.clock_ahead, usegmt=True)
+        headers = {"Content-Type": "application/json", "Date": clock}
         return web.Response(
-            body=reply.body,
-            status=reply.status,
-            headers={"Content-Type": "application/json"} | dict(reply.headers),
+            body=reply.body, status=reply.status, headers=headers | dict(reply.headers)
         )
 
 
@@ -118,3 +123,19 @@ async def fake_prometheus() -> AsyncIterator[FakePrometheus]:
         yield fake
     finally:
         await runner.cleanup()
+
+
+async def read(endpoint: Endpoint) -> TelemetrySnapshot:
+    """One read by a new reader, as of `NOW`."""
+    reader = TelemetryReader(endpoint, window_seconds=WINDOW_SECONDS)
+    try:
+        return await reader.read(NOW)
+    finally:
+        await reader.close()
+
+
+def error_of(snapshot: TelemetrySnapshot) -> str:
+    """The error of a read that failed as a whole."""
+    assert snapshot.error is not None
+    assert snapshot.engines == {}
+    return snapshot.error
