@@ -119,6 +119,26 @@ class TestSwitch:
         )
         assert after.fast.crossing is None
 
+    def test_every_number_on_the_way_is_told(self) -> None:
+        decision = about_to_return(memory=memory(switch(4000.0), towards="eagle2"))
+        assert decision.outcome is Outcome.SWITCH
+        told = [
+            (each.name, each.value, each.relation, each.limit)
+            for each in decision.diagnostics.comparisons
+        ]
+        assert told == [
+            ("age of the endpoint's answer, seconds", 0.0, "<=", 60.0),
+            ("seconds since the last roll ended", 4000.0, ">=", 120.0),
+            ("share of expected replicas joined", 1.0, ">=", 0.8),
+            ("age of the oldest sample used, seconds", 5.0, "<=", 60.0),
+            ("concurrency per engine", 5.0, "<", 16.0),
+            ("share of expected replicas joined", 1.0, ">=", 1.0),
+            ("seconds beyond the border", 1000.0, ">=", 600.0),
+            ("decisions that saw it (2 or more count as 2)", 2.0, ">=", 2.0),
+            ("switches left in 24 hours", 5, ">=", 2),
+            ("seconds since the last roll ended", 4000.0, ">=", 1800.0),
+        ]
+
     def test_numbers_are_not_rounded_onto_the_border(self) -> None:
         decision = about_to_return(15.9999)
         assert "is 15.9999, below the lower edge 16" in decision.message
@@ -150,6 +170,8 @@ class TestDwell:
         first = about_to_switch(memory=Memory(), settings=at_once)
         assert (first.outcome, first.reason) == (Outcome.HOLD, Reason.DWELLING)
         assert "the next decision confirms it" in first.message
+        sights = first.diagnostics.comparisons[-1]
+        assert (sights.value, sights.relation, sights.limit) == (1.0, "<", 2.0)
         second = about_to_switch(memory=first.memory, settings=at_once)
         assert second.outcome is Outcome.SWITCH
 
