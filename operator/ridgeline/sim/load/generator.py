@@ -47,7 +47,6 @@ class LoadGenerator:
         self._ended = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._user_tasks: dict[int, asyncio.Task[None]] = {}
-        self._in_flight = 0
         self._started_s: float | None = None
         self._finished_s: float | None = None
         self._fault: BaseException | None = None
@@ -55,7 +54,8 @@ class LoadGenerator:
     @property
     def in_flight(self) -> int:
         """Requests that wait for the end of their answer."""
-        return self._in_flight
+        a = self._aggregate
+        return a.begun - a.answered - a.failed - a.unfinished
 
     def set_users(self, users: int) -> None:
         """Changes the number of users of a closed loop; who is too many leaves after the answer.
@@ -124,6 +124,7 @@ class LoadGenerator:
             await asyncio.wait(set(self._tasks), timeout=self._settings.grace_s)
         self._finished_s = _now()
         late = set(self._tasks)
+        self._aggregate.unfinished = self.in_flight
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
@@ -152,6 +153,7 @@ class LoadGenerator:
         try:
             while number < self._users and not self._full():
                 prompt, answer = self._sizes()
+                self._aggregate.begun += 1
                 result = await self._request(session, prompt, answer)
                 if result.error is not None:
                     await self._pause(self._settings.retry_pause_s)
@@ -179,9 +181,10 @@ class LoadGenerator:
             self._arrive(session, arrival.prompt_tokens, arrival.output_tokens)
 
     def _arrive(self, session: aiohttp.ClientSession, prompt: int, answer: int) -> None:
-        if self._in_flight >= self._settings.max_in_flight:
+        if self.in_flight >= self._settings.max_in_flight:
             self._aggregate.dropped += 1
             return
+        self._aggregate.begun += 1
         self._spawn(self._one(session, prompt, answer))
 
     async def _one(self, session: aiohttp.ClientSession, prompt: int, answer: int) -> None:
@@ -198,15 +201,7 @@ class LoadGenerator:
             stream=settings.stream,
             model=settings.model,
         )
-        self._aggregate.begun += 1
-        self._in_flight += 1
-        try:
-            result = await self._attempts(session, body)
-        except asyncio.CancelledError:
-            self._aggregate.unfinished += 1
-            raise
-        finally:
-            self._in_flight -= 1
+        result = await self._attempts(session, body)
         self._aggregate.add(result)
         if self._on_result is not None:
             self._on_result(result)

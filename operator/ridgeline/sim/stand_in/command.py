@@ -112,6 +112,7 @@ async def _serve(start: Start) -> int:
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
+    print(f"INFO vLLM API server version {start.contract.version} (stand-in)", flush=True)
     await asyncio.sleep(start.settings.startup_s)  # a signal is remembered, and acted on after it
     if start.failure_after_load is not None:
         return _die(start.failure_after_load)

@@ -121,7 +121,10 @@ def contract_for(version: str) -> EngineContract:
         vocabulary_check=holds(data["vocabulary_check"]),
         methods=tuple(m for m, spans in data["methods"].items() if holds(spans)),
         keys={
-            name: ConfigKey(kind=key["kind"], at_least=key.get("at_least"))
+            name: ConfigKey(
+                kind=key["kind"],
+                at_least=key["at_least"] if holds(key.get("bounded", [])) else None,
+            )
             for name, key in data["fields"].items()
             if holds(key["versions"])
         },
