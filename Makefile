@@ -1,0 +1,65 @@
+# Everything a person types here works on a fresh machine: `make demo`, `make test`.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+SOAK_SECONDS ?= 120
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast test-soak lint format crds docs lock bench image clean
+
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.ready ## Make .venv with the locked dependencies
+
+.venv/.ready: pyproject.toml requirements/base.txt requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "ridgeline needs Python 3.11 or newer; name one with: make setup PYTHON=python3.11"; exit 1; }
+	@echo "setup: making .venv with the locked dependencies"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup ## Watch two rolls on a real cluster (brings it up, takes it down)
+	@$(BIN)/python -m tests.demo $(DEMO_ARGS)
+
+test: setup ## Run every test, on a real cluster where it matters
+	@$(BIN)/python -m pytest $(TEST_ARGS)
+
+test-fast: setup ## Run the unit and property tests alone (about a minute)
+	@$(BIN)/python -m pytest tests/unit tests/property -q
+
+test-soak: setup ## Watch ten minutes of steady state: nothing but the Lease is written
+	@RIDGELINE_SOAK_SECONDS=600 $(BIN)/python -m pytest tests/e2e/test_steady_state.py -q
+
+lint: setup ## Check style, types, import contracts, generated files
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; exit 1; }
+	@rm -f .lint-imports.log
+	@$(BIN)/python -m ridgeline.api.crd --check
+	@$(BIN)/python -m ridgeline.telemetry.document --check docs/reference/telemetry.md
+	@$(BIN)/python -m tests.tools.reasons --check docs/reference/reasons.md
+	@$(BIN)/yamllint --strict crds deploy
+	@test ! -e operator/__init__.py || { echo "operator/__init__.py shadows the standard library"; exit 1; }
+
+format: setup ## Format the code
+	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
+
+crds: setup ## Generate crds/ and the pages of docs/reference that are made from the code
+	@$(BIN)/python -m ridgeline.api.crd
+	@$(BIN)/python -m ridgeline.telemetry.document docs/reference/telemetry.md
+	@$(BIN)/python -m tests.tools.reasons docs/reference/reasons.md
+
+docs: crds
+
+lock: setup ## Lock the dependencies anew (hashes, no registry addresses)
+	@$(BIN)/python -m tests.tools.lock
+
+bench: setup ## Run the benchmarks
+	@$(BIN)/python -m benchmarks.tick
+
+clean: ## Remove .venv and every cache in this folder
+	@rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

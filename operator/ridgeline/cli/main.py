@@ -1,0 +1,82 @@
+"""`ridgeline …`: the operator itself, and the tools that stand beside it."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ridgeline import __version__
+from ridgeline.cluster.errors import ClusterError
+from ridgeline.controller.logs import configure_logging
+from ridgeline.controller.run import Operator, stop_on_signals
+from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_config
+from ridgeline.sim import load as load_generator
+from ridgeline.sim import stand_in as stand_in_server
+
+app = typer.Typer(
+    name="ridgeline",
+    help="Keeps vLLM Deployments on the speculation profile that is best for their load.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+@app.command()
+def run(
+    config: Annotated[Path, typer.Option(help="Configuration file (YAML).")] = Path(
+        "/etc/ridgeline/config.yaml"
+    ),
+    kubeconfig: Annotated[
+        str | None,
+        typer.Option(
+            envvar="KUBECONFIG", help="Kubeconfig file; without one, the Pod's service account."
+        ),
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_format: Annotated[str, typer.Option(help="json or plain.")] = "json",
+) -> None:
+    """Run the operator until SIGTERM."""
+    configure_logging(log_level, as_json=log_format == "json")
+    try:
+        asyncio.run(_run(load_config(config), kubeconfig))
+    except (InvalidConfigError, ClusterError) as error:
+        _fail(str(error))
+    except ExceptionGroup as group:
+        known, other = group.split(ClusterError)
+        if other is not None or known is None:
+            raise
+        _fail("; ".join(str(each) for each in known.exceptions))
+
+
+async def _run(config: OperatorConfig, kubeconfig: str | None) -> None:
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    await Operator(config, kubeconfig).run(stop)
+
+
+@app.command(context_settings=_PASS_ON)
+def stand_in(context: typer.Context) -> None:
+    """Stand where a vLLM server stands: `ridgeline stand-in serve MODEL [vLLM's flags]`."""
+    raise typer.Exit(stand_in_server.main(context.args))
+
+
+@app.command(context_settings=_PASS_ON)
+def load(context: typer.Context) -> None:
+    """Send load to OpenAI-compatible servers: closed loop, open loop or from a trace."""
+    raise typer.Exit(load_generator.main(context.args))
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(__version__)
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"ridgeline: {message}", err=True)
+    sys.exit(1)

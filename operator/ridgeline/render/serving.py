@@ -1,0 +1,104 @@
+"""A serving's status as tables for a terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+Document = Mapping[str, Any]
+
+_STYLES = {"True": "green", "False": "red", "Unknown": "yellow"}
+_GOOD_WHEN_FALSE = frozenset({"Suspended", "Stalled", "Reconciling"})
+
+
+def serving_page(name: str, status: Document, events: Sequence[Document]) -> RenderableType:
+    """Return what `explain` shows of a serving."""
+    if not status:
+        return Text(f"{name} has no status yet: is the operator running, and does it watch here?")
+    return Group(
+        _head(name, status),
+        Text(),
+        _cutoffs(status),
+        Text(),
+        _conditions(status),
+        Text(),
+        _history(status),
+        Text(),
+        _events(events),
+    )
+
+
+def _head(name: str, status: Document) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    decision = status.get("lastDecision") or {}
+    for label, value in (
+        ("serving", name),
+        ("active profile", status.get("activeProfile", "unknown")),
+        ("desired profile", status.get("desiredProfile", "unknown")),
+        ("recommended profile", status.get("recommendedProfile", "cannot tell")),
+        ("decision", f"{decision.get('reason', 'none yet')} since {decision.get('time', '-')}"),
+        ("because", decision.get("message", "-")),
+    ):
+        grid.add_row(Text(label, style="bold"), str(value))
+    return grid
+
+
+def _cutoffs(status: Document) -> RenderableType:
+    table = _table("Cut-offs (requests in decode per engine)", "profile", "up to", "back below")
+    for row in status.get("cutoffTable") or ():
+        table.add_row(
+            str(row["profile"]),
+            str(row.get("upToConcurrency", "and above")),
+            str(row.get("returnBelowConcurrency", "")),
+        )
+    return table
+
+
+def _conditions(status: Document) -> RenderableType:
+    table = _table("Conditions", "type", "status", "reason", "since", "message")
+    for each in status.get("conditions") or ():
+        shown = each["status"]
+        if each["type"] in _GOOD_WHEN_FALSE:
+            shown = {"True": "False", "False": "True"}.get(shown, shown)
+        table.add_row(
+            each["type"],
+            Text(each["status"], style=_STYLES.get(shown, "")),
+            each["reason"],
+            each["lastTransitionTime"],
+            each["message"],
+        )
+    return table
+
+
+def _history(status: Document) -> RenderableType:
+    table = _table("Switches", "decided", "ended", "from", "to", "reason")
+    for each in status.get("switchHistory") or ():
+        table.add_row(
+            each["startTime"],
+            each.get("finishTime", "running"),
+            each.get("from", "unknown"),
+            each["to"],
+            each["reason"],
+        )
+    return table
+
+
+def _events(events: Sequence[Document]) -> RenderableType:
+    table = _table("Events", "time", "type", "reason", "note")
+    for each in events:
+        table.add_row(
+            str(each.get("eventTime", ""))[:19],
+            str(each.get("type", "")),
+            str(each.get("reason", "")),
+            str(each.get("note", "")),
+        )
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
