@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "deploy" / "samples"
 CRD_NAME = "speculativeservings.ridgeline.dev"
 MOMENT = "2026-01-02T03:04:05Z"
-BROKEN = (*cases.BROKEN_RULES, *cases.CUTOFFS_FALL, cases.LAST_OF_EIGHT_FALLS)
+BROKEN = (*cases.BROKEN_RULES, *cases.CUTOFFS_FALL, cases.TWO_DISABLED, cases.LAST_OF_EIGHT_FALLS)
 STATUS: dict[str, Any] = {
     "observedGeneration": 1,
     "activeProfile": "eagle",
@@ -39,6 +39,7 @@ STATUS: dict[str, Any] = {
         "startTime": MOMENT,
         "targetUID": "0b0c8a5e-0000-4000-8000-000000000000",
         "targetGeneration": 2,
+        "servingGeneration": 1,
         "state": "Rolling",
         "updatedReplicas": 1,
         "availableReplicas": 3,

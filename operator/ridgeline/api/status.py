@@ -1,6 +1,5 @@
 """What the operator reports of a serving; it is also where its slow memory lives."""
 
-from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
@@ -18,6 +17,7 @@ from ridgeline.api.fields import (
 from ridgeline.api.profiles import MAX_PROFILES
 from ridgeline.api.rules import AtomicList, ListMap
 from ridgeline.terms.conditions import ConditionStatus
+from ridgeline.terms.rolls import RollState
 
 MAX_SWITCH_HISTORY: Final = 10
 MAX_CONDITIONS: Final = 16
@@ -36,16 +36,6 @@ ConditionTypeName = Annotated[
 ]
 """The shape of a type in metav1.Condition. Not the enum: an older operator must be able to read
 what a newer one wrote."""
-
-
-class RolloutState(StrEnum):
-    """Where a roll stands."""
-
-    INTENDED = "Intended"
-    """Announced in status; the target may or may not have been written."""
-    ROLLING = "Rolling"
-    FINISHED = "Finished"
-    ABANDONED = "Abandoned"
 
 
 class CutoffTableRow(ApiModel):
@@ -108,9 +98,14 @@ class RolloutStatus(ApiModel):
         description="metadata.generation of the target: when the roll was announced, and, once it "
         "was begun, the one that its write made."
     )
-    state: RolloutState = Field(
+    serving_generation: Generation = Field(
+        description="metadata.generation of the serving that asked for the roll. When somebody "
+        "else took the profile out, an edit of the serving after it hands the target back."
+    )
+    state: RollState = Field(
         description="Intended: announced, perhaps not begun. Rolling: the target was written. "
-        "Finished: every replica runs the profile. Abandoned: not begun, or given up."
+        "Finished: every replica runs the profile. Abandoned: not begun, or given up. Undone: "
+        "somebody else took the profile out of the target."
     )
     updated_replicas: Count = Field(description="Replicas with the new Pod template.")
     available_replicas: Count = Field(description="Replicas that are available, old and new.")

@@ -1,5 +1,7 @@
 """Edits of a good serving: what each breaks, and what breaks nothing."""
 
+from typing import Any
+
 from ridgeline.api import cutoff, profiles, spec
 from tests.unit.api.bodies import Case, at, first_profile, profile, profile_list, ranges
 
@@ -12,6 +14,13 @@ from tests.unit.api.bodies import Case, at, first_profile, profile, profile_list
     DISABLED_IS_BARE,
 ) = profiles.Profile.RULES
 (BAND_WAY_UP,) = cutoff.CutoffRange.RULES
+
+
+def ngram(name: str, **settings: int) -> dict[str, Any]:
+    lookup = {"numSpeculativeTokens": 2, "promptLookupMax": 4, "promptLookupMin": 2}
+    return {"name": name, "method": "NGram", **lookup, **settings}
+
+
 NONE = {"name": "none", "method": "Disabled"}
 FIRST = "spec.profiles[0]"
 RANGES = "spec.cutoff.ranges"
@@ -176,6 +185,14 @@ BROKEN_RULES = (
 )
 """Each breaks one rule and no other."""
 
+TWO_DISABLED = Case(
+    "two Disabled",
+    profile_list(NONE, {"name": "off", "method": "Disabled"}),
+    "spec.profiles",
+    profiles.EXACTLY_ONE_DISABLED,
+)
+"""They are identical as well, so this breaks two rules."""
+
 CUTOFFS_FALL = (
     Case(
         "cut-offs fall",
@@ -223,6 +240,19 @@ KEPT_RULES = (
                 profile("Eagle", model="a/b", numSpeculativeTokens=k) | {"name": f"k{k}"}
                 for k in range(1, 8)
             ),
+            NONE,
+        ),
+    ),
+    Case(
+        "profiles that differ in one setting",
+        profile_list(
+            ngram("a"),
+            ngram("b", numSpeculativeTokens=3),
+            ngram("c", promptLookupMax=5),
+            ngram("d", promptLookupMin=1),
+            {"name": "e", "method": "MTP", "numSpeculativeTokens": 2, "model": "a/b"},
+            {"name": "f", "method": "MTP", "numSpeculativeTokens": 2, "model": "a/c"},
+            {"name": "g", "method": "MTP", "numSpeculativeTokens": 2},
             NONE,
         ),
     ),

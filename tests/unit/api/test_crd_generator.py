@@ -113,6 +113,13 @@ def test_the_description_tells_the_default_that_settings_puts_in(path: str, told
     assert node["description"].endswith(told)
 
 
+def test_a_field_is_described_by_itself_and_an_item_by_its_kind() -> None:
+    target = properties("spec")["targetRef"]["description"]
+    assert target.endswith("changed only while the serving is suspended.")
+    item = properties("spec")["profiles"]["items"]["description"]
+    assert item.startswith("A named speculation setting")
+
+
 def test_conditions_have_the_shape_of_metav1() -> None:
     conditions = properties("status")["conditions"]
     assert conditions["x-kubernetes-list-map-keys"] == ["type"]

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 
 from ridgeline.api import defaults
 from ridgeline.api.serving import InvalidServing, invalid_fields, parse_serving
-from ridgeline.api.status import RolloutState, RolloutStatus, SpeculativeServingStatus
+from ridgeline.api.status import RolloutStatus, SpeculativeServingStatus
 from ridgeline.terms.methods import Method
 from ridgeline.terms.modes import Mode
+from ridgeline.terms.rolls import RollState
 from tests.unit.api import cases
 from tests.unit.api.bodies import Case, body, good_spec
 
@@ -184,7 +185,8 @@ def test_a_status_document_survives_the_way_through_json() -> None:
             start_time=datetime(2026, 1, 2, 3, 4, 5, 999_999, tzinfo=UTC),
             target_uid="u-1",
             target_generation=2**40,
-            state=RolloutState.ROLLING,
+            state=RollState.ROLLING,
+            serving_generation=1,
             updated_replicas=1,
             available_replicas=4,
             replicas=4,
@@ -197,6 +199,7 @@ def test_a_status_document_survives_the_way_through_json() -> None:
         "startTime": "2026-01-02T03:04:05Z",
         "targetUID": "u-1",
         "targetGeneration": 2**40,
+        "servingGeneration": 1,
         "state": "Rolling",
         "updatedReplicas": 1,
         "availableReplicas": 4,
