@@ -16,6 +16,7 @@ from tests.unit.policy.moments import (
     THREE_ROWS,
     about_to_return,
     about_to_switch,
+    endpoint,
     engine,
     facts,
     memory,
@@ -219,7 +220,8 @@ class TestDailyBudget:
         if outcome is Outcome.HOLD:
             assert decision.reason is Reason.DAILY_BUDGET_SPENT
             assert decision.recommended == "none"
-            assert "0 of 6 switches in 24 hours are left" in decision.message
+            assert "0 of 6 switches in 24 hours are left (" in decision.message
+            assert decision.diagnostics.comparisons[-1].consequence == "used up"
             assert decision.memory.fast.crossing is not None, "the dwell has passed already"
 
     @pytest.mark.parametrize(("used", "outcome"), [(4, Outcome.SWITCH), (5, Outcome.HOLD)])
@@ -228,7 +230,8 @@ class TestDailyBudget:
         assert decision.outcome is outcome
         if outcome is Outcome.HOLD:
             assert decision.reason is Reason.DAILY_BUDGET_SPENT
-            assert "kept for moving to a busier row" in decision.message
+            assert "1 of 6 switches in 24 hours is left, which is kept for" in decision.message
+            assert "kept for a busier row" in decision.diagnostics.comparisons[-1].consequence
 
     @pytest.mark.parametrize(("ago", "outcome"), [(DAY - 1, Outcome.HOLD), (DAY, Outcome.SWITCH)])
     def test_a_switch_counts_for_24_hours_from_its_start(
@@ -261,12 +264,24 @@ class TestCooldown:
             assert decision.reason is Reason.COOLDOWN
             assert decision.recommended == "eagle2"
             assert "30 min after the last roll has 1 s left" in decision.message
+            told = decision.diagnostics.comparisons[-1]
+            assert (told.value, told.relation, told.limit) == (1799.0, "<", 1800.0)
             assert decision.memory.fast.crossing == Crossing(towards="eagle2", since=NOW - 1000.0)
 
     def test_counts_from_the_end_of_the_roll(self) -> None:
         long_roll = switch(1000.0, began_ago=9000.0)
         decision = about_to_return(memory=memory(long_roll, towards="eagle2"))
         assert decision.reason is Reason.COOLDOWN
+
+    def test_a_roll_that_ended_ahead_of_the_clock_has_all_of_it_left(self) -> None:
+        ahead = settings(cooldown_seconds=1800.0)
+        no_window = facts(5.0, active="none", telemetry=endpoint(window_seconds=0.0))
+        decision = about_to_return(
+            facts=no_window, settings=ahead, memory=memory(switch(-60.0), towards="eagle2")
+        )
+        assert decision.reason is Reason.COOLDOWN
+        assert decision.diagnostics.comparisons[-1].value == 0.0
+        assert "30 min left" in decision.message
 
     def test_does_not_bind_switching_off(self) -> None:
         decision = about_to_switch(memory=memory(switch(121.0, to="eagle2"), towards="none"))
