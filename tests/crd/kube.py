@@ -1,12 +1,11 @@
 """kubectl as a person uses it, for what the API server does with our resources."""
 
 import json
-import os
-import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
+
+from tests.cluster.handle import Cluster
 
 PATIENCE_SECONDS: Final = 60
 
@@ -22,22 +21,20 @@ class Answer:
 
 @dataclass(frozen=True)
 class Kubectl:
-    """kubectl with a kubeconfig and a namespace."""
+    """kubectl on a cluster, in a namespace."""
 
-    kubeconfig: Path
+    cluster: Cluster
     namespace: str
 
     def run(self, *arguments: str, stdin: str | None = None) -> Answer:
         """Run kubectl and return what it said, refusals included."""
-        binary = shutil.which("kubectl")
-        assert binary, "kubectl is not on the PATH"
         done = subprocess.run(
-            [binary, "--namespace", self.namespace, *arguments],
+            [self.cluster.kubectl_path, "--namespace", self.namespace, *arguments],
             input=stdin,
             text=True,
             capture_output=True,
             timeout=PATIENCE_SECONDS,
-            env={**os.environ, "KUBECONFIG": str(self.kubeconfig)},
+            env=self.cluster.environment(),
             check=False,
         )
         return Answer(done.returncode, done.stdout, done.stderr)

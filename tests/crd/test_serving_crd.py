@@ -13,8 +13,6 @@ from tests.crd.kube import Kubectl
 from tests.unit.api import cases
 from tests.unit.api.bodies import Case, body, good_spec
 
-pytestmark = pytest.mark.cluster
-
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "deploy" / "samples"
 CRD_NAME = "speculativeservings.ridgeline.dev"
