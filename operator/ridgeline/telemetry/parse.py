@@ -5,7 +5,6 @@ Numbers come as text and may be `NaN` or infinite: they are told apart here and 
 
 import json
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, NoReturn
@@ -13,7 +12,7 @@ from typing import Final, NamedTuple, NoReturn
 from ridgeline.telemetry.errors import MalformedError, TooLargeError
 from ridgeline.telemetry.queries import ENGINE_LABEL, POSITION_LABEL
 
-_FINITE: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER_CHARACTERS: Final = "0123456789.eE+-"
 _NOT_FINITE: Final = frozenset({"NaN", "+Inf", "-Inf", "Inf"})
 
 ONLY_ENGINE: Final = "0"
@@ -28,11 +27,8 @@ class EngineKey(NamedTuple):
     engine: str
 
 
-class Sample(NamedTuple):
-    """One series of an instant answer; `value` is `None` when it is NaN or infinite."""
-
-    labels: Mapping[str, str]
-    value: float | None
+Sample = tuple[Mapping[str, str], float | None]
+"""Labels and value of one series; the value is `None` when it is NaN or infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +76,7 @@ def parse_answer(body: bytes, *, max_series: int) -> Answer:
     if len(result) > max_series:
         raise TooLargeError(f"{len(result)} series, more than max_series {max_series}")
     return Answer(
-        samples=tuple([_sample(item) for item in result]),
+        samples=_samples(result),
         warnings=_texts(document, "warnings") + _texts(document, "infos"),
     )
 
@@ -111,16 +107,19 @@ def _texts(document: Mapping[str, object], name: str) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _sample(item: object) -> Sample:
-    try:
-        labels = item["metric"]  # type: ignore[index]
-        _, text = item["value"]  # type: ignore[index]
-    except (KeyError, TypeError, ValueError) as error:
-        # A native histogram has "histogram" in place of "value": nothing here asks for one.
-        raise MalformedError(f"a series without metric and value: {item!r:.120}") from error
-    if not isinstance(labels, dict) or not {str}.issuperset(map(type, (text, *labels.values()))):
-        raise MalformedError(f"a series with wrong types: {item!r:.120}")
-    return Sample(labels, number(text))
+def _samples(result: list[object]) -> tuple[Sample, ...]:
+    samples: list[Sample] = []
+    for item in result:
+        try:
+            labels = item["metric"]  # type: ignore[index]
+            _, text = item["value"]  # type: ignore[index]
+            # The cheapest way to see that every label is a text: it raises TypeError if not.
+            "".join(labels.values())
+            samples.append((labels, number(text)))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            # A native histogram has "histogram" in place of "value": nothing here asks for one.
+            raise MalformedError(f"a series without labels and value: {item!r:.120}") from error
+    return tuple(samples)
 
 
 def number(text: str) -> float | None:
@@ -129,12 +128,16 @@ def number(text: str) -> float | None:
     Raises:
         MalformedError: The text is no number as Prometheus writes them.
     """
-    if _FINITE.fullmatch(text):
+    # float() alone would also take "1_0", " 1" and digits of other scripts.
+    if text.strip(_NUMBER_CHARACTERS):
+        if text in _NOT_FINITE:
+            return None
+        raise MalformedError(f"value {text!r:.60} is not a number")
+    try:
         value = float(text)
-        return value if math.isfinite(value) else None
-    if text in _NOT_FINITE:
-        return None
-    raise MalformedError(f"value {text!r:.60} is not a number")
+    except ValueError as error:
+        raise MalformedError(f"value {text!r:.60} is not a number") from error
+    return value if math.isfinite(value) else None
 
 
 def signal_table(answer: Answer, *, namespace_label: str, pod_label: str) -> SignalTable:
@@ -156,7 +159,7 @@ def position_tables(
     """
     grouped: dict[int, list[Sample]] = {}
     for sample in answer.samples:
-        position = sample.labels.get(POSITION_LABEL, "")
+        position = sample[0].get(POSITION_LABEL, "")
         if not (position.isascii() and position.isdigit() and len(position) <= 4):
             raise MalformedError(f"label position is {position!r:.60}, expected a whole number")
         grouped.setdefault(int(position), []).append(sample)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from ridgeline.telemetry.assemble import SlowTables, assemble
+from ridgeline.telemetry.assemble import assemble
 from ridgeline.telemetry.backoff import Backoff
 from ridgeline.telemetry.client import Credentials, PrometheusClient
 from ridgeline.telemetry.endpoint import Endpoint
@@ -25,6 +25,7 @@ from ridgeline.telemetry.queries import (
     SLOW,
     query_context,
 )
+from ridgeline.telemetry.slow import SlowTables, SlowView, slow_view
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 
 CONCURRENT_QUERIES: Final = 5
@@ -89,6 +90,7 @@ class TelemetryReader:
         self._client: Final = PrometheusClient(endpoint)
         self._backoff = backoff or Backoff()
         self._slow: dict[str, SlowTables] = {}
+        self._slow_view: SlowView | None = None
         self._slow_asked_at: float | None = None
         self._reads_since_slow = 0
         self._error: str | None = None
@@ -139,6 +141,7 @@ class TelemetryReader:
                     request_steps=request_steps,
                     positions=outcome.positions,
                 )
+        self._slow_view = None
         return asked
 
     def _slow_due(self, now: float) -> bool:
@@ -204,14 +207,18 @@ class TelemetryReader:
             positions,
         )
 
-    def _usable_slow(self, now: float) -> dict[str, SlowTables]:
-        """Slow tables within their age limit; the rest is forgotten."""
-        self._slow = {
+    def _usable_slow(self, now: float) -> SlowView:
+        """What slow tables within their age limit tell; the rest is forgotten."""
+        usable = {
             name: tables
             for name, tables in self._slow.items()
             if abs(now - tables.taken_at) <= self._slow_max_age
         }
-        return self._slow
+        # Kept from read to read: it changes only when a table comes or goes.
+        if self._slow_view is None or len(usable) != len(self._slow):
+            self._slow_view = slow_view(usable)
+        self._slow = usable
+        return self._slow_view
 
     def _failed(self, now: float, message: str, asked: Mapping[str, _Asked]) -> TelemetrySnapshot:
         """Note a failure and tell it."""
@@ -241,8 +248,7 @@ class TelemetryReader:
     def _snapshot(
         self, now: float, fast: Mapping[str, SignalTable], asked: Mapping[str, _Asked]
     ) -> TelemetrySnapshot:
-        slow = self._usable_slow(now)
-        assembled = assemble(fast, slow, window_seconds=self.window_seconds)
+        assembled = assemble(fast, self._usable_slow(now), window_seconds=self.window_seconds)
         failed = {name: a.error for name, a in asked.items() if a.error is not None}
         remarks = [warning for outcome in asked.values() for warning in outcome.warnings]
         remarks += assembled.remarks
@@ -260,7 +266,7 @@ class TelemetryReader:
             query_seconds=MappingProxyType({n: a.seconds for n, a in asked.items()}),
             series=MappingProxyType({n: a.table.series for n, a in asked.items() if a.table}),
             slow_age_seconds=MappingProxyType(
-                {name: abs(now - tables.taken_at) for name, tables in slow.items()}
+                {name: abs(now - tables.taken_at) for name, tables in self._slow.items()}
             ),
         )
 

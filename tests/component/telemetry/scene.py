@@ -39,6 +39,15 @@ def _nan_sum(text: str) -> str:
     )
 
 
+def _none_finished(text: str) -> str:
+    """Long answers under way: counters of finished requests do not move."""
+    return "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if not line.startswith("vllm:request_time_per_output_token_seconds")
+    )
+
+
 def _no_engine_label(text: str) -> str:
     return text.replace('engine="0",', "")
 
@@ -47,6 +56,7 @@ REPLICAS = {
     "speculating": Replica(source="draft-k4"),
     "plain": Replica(source="none"),
     "parallel": Replica(source="draft-k4", paces=(1.0, 0.5)),
+    "first-answers": Replica(source="draft-k4", rewrite=_none_finished),
     "idle": Replica(source="draft-k4", paces=(0.0,)),
     "twice": Replica(source="draft-k4"),
     "clash": Replica(source="draft-k4"),

@@ -124,6 +124,15 @@ def test_p99_is_read_under_both_its_names(snapshot: TelemetrySnapshot) -> None:
     assert 0.005 < engine.tpot_p99_seconds < engine.step_latency_p99_seconds < 1
 
 
+def test_nothing_waits_for_a_request_to_finish(snapshot: TelemetrySnapshot) -> None:
+    engine = only(snapshot, "first-answers")
+    assert engine.tpot_p99_seconds is None
+    assert engine.not_finite == ()
+    speculating = only(snapshot, "speculating")
+    assert engine.acceptance_length == pytest.approx(speculating.acceptance_length)
+    assert engine.tpot_seconds == pytest.approx(speculating.tpot_seconds)
+
+
 def test_engines_of_a_data_parallel_pod_stay_apart(snapshot: TelemetrySnapshot) -> None:
     first, second = engines(snapshot, "parallel")
     assert (first.engine, second.engine) == ("0", "1")
@@ -264,7 +273,7 @@ async def test_answers_carry_only_the_documented_labels(scene: Scene, name: str)
         answer = await ask(client, promql, scene.ready_at)
     labels = {endpoint.namespace_label, endpoint.pod_label, *query.labels}
     assert answer.samples
-    assert {label for sample in answer.samples for label in sample.labels} <= labels
+    assert {label for sample, _ in answer.samples for label in sample} <= labels
 
 
 async def test_remarks_of_prometheus_are_kept(scene: Scene) -> None:

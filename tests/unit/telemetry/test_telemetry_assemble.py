@@ -1,18 +1,27 @@
 """From tables of single signals to engines: who is in, who is left out, and why."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ridgeline.telemetry.assemble import SlowTables, assemble
+from ridgeline.telemetry.assemble import Assembled
+from ridgeline.telemetry.assemble import assemble as assemble_view
 from ridgeline.telemetry.parse import EngineKey, SignalTable
 from ridgeline.telemetry.queries import FAST
+from ridgeline.telemetry.slow import SlowTables, slow_view
 
 A = EngineKey("prod", "llm-0", "0")
 B = EngineKey("prod", "llm-0", "1")
 EMPTY = SignalTable(values={})
+
+
+def assemble(
+    fast: Mapping[str, SignalTable], slow: Mapping[str, SlowTables], *, window_seconds: float
+) -> Assembled:
+    return assemble_view(fast, slow_view(slow), window_seconds=window_seconds)
 
 
 def fast(*keys: EngineKey, **changed: SignalTable) -> dict[str, SignalTable]:
@@ -140,3 +149,16 @@ def test_acceptance_never_divides_numbers_of_two_moments() -> None:
 
 def test_the_result_cannot_be_changed() -> None:
     assert isinstance(assemble(fast(A), {}, window_seconds=60).engines, MappingProxyType)
+
+
+def test_every_fast_signal_lands_in_its_own_number() -> None:
+    values = {"sample_age": 1.0, "decode_concurrency": 8.0, "request_steps": 100.0}
+    values |= {"generated_tokens": 260.0, "first_tokens": 10.0}
+    tables = {name: SignalTable(values={A: value}) for name, value in values.items()}
+    (engine,) = assemble(tables, {}, window_seconds=60).engines["prod", "llm-0"]
+    assert engine.age_seconds == 1.0
+    assert engine.decode_concurrency == 8.0
+    assert engine.request_steps_per_second == 100.0
+    assert engine.generated_tokens_per_second == 260.0
+    assert engine.acceptance_length == 2.5
+    assert engine.tpot_seconds == 8.0 / 250.0

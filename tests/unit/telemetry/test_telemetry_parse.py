@@ -11,7 +11,6 @@ from ridgeline.telemetry.errors import MalformedError, TooLargeError
 from ridgeline.telemetry.parse import (
     Answer,
     EngineKey,
-    Sample,
     SignalTable,
     number,
     parse_answer,
@@ -21,7 +20,7 @@ from ridgeline.telemetry.parse import (
 
 
 def table(*samples: tuple[dict[str, str], float | None]) -> SignalTable:
-    answer = Answer(samples=tuple(Sample(labels, value) for labels, value in samples))
+    answer = Answer(samples=samples)
     return signal_table(answer, namespace_label="ns", pod_label="pod")
 
 
@@ -65,14 +64,14 @@ def test_a_missing_and_an_empty_engine_label_are_the_only_engine() -> None:
 
 
 def test_positions_are_ordered_as_numbers() -> None:
-    samples = tuple(Sample(labels(position=str(n)), float(n)) for n in (10, 2, 0))
+    samples = tuple((labels(position=str(n)), float(n)) for n in (10, 2, 0))
     tables = position_tables(Answer(samples=samples), namespace_label="ns", pod_label="pod")
     assert [(n, t.values[KEY]) for n, t in tables.items()] == [(0, 0.0), (2, 2.0), (10, 10.0)]
 
 
 @pytest.mark.parametrize("position", ["", "-1", "1.0", "x", "²", "99999"])
 def test_positions_that_are_no_numbers_are_refused(position: str) -> None:
-    answer = Answer(samples=(Sample(labels(position=position), 1.0),))
+    answer = Answer(samples=((labels(position=position), 1.0),))
     with pytest.raises(MalformedError, match="position"):
         position_tables(answer, namespace_label="ns", pod_label="pod")
 
