@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -108,18 +109,18 @@ class FakePrometheus:
 
 
 @asynccontextmanager
-async def fake_prometheus() -> AsyncIterator[FakePrometheus]:
-    """A fake that listens on a loopback port while it is entered."""
+async def fake_prometheus(tls: ssl.SSLContext | None = None) -> AsyncIterator[FakePrometheus]:
+    """A fake that listens on a loopback port while it is entered; over TLS when told."""
     fake = FakePrometheus()
     app = web.Application()
     app.router.add_post("/api/v1/query", fake.answer)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
         await site.start()
         host, port = runner.addresses[0][:2]
-        fake.url = f"http://{host}:{port}"
+        fake.url = f"{'https' if tls else 'http'}://{host}:{port}"
         yield fake
     finally:
         await runner.cleanup()
