@@ -102,21 +102,34 @@ def ctr(state_dir: Path, node: str, archive: Path) -> tuple[str, ...]:
 
 
 def clone_template(template: Path, root: Path) -> None:
-    """Give a containerd the template's images in no time: files that never change are shared.
+    """Give a containerd the template's images in no time.
 
-    Image contents and unpacked layers are immutable and hard-linked; the two databases are
-    copied. Where links are impossible (another file system), everything is copied.
+    Image contents never change and are hard-linked (copied where links are impossible), the two
+    databases are copied. Unpacked layers, thousands of files, are mounted read-only: nothing is
+    to be removed but the mounts, and those go with their namespace.
     """
-    linked = subprocess.run(
-        ["cp", "-a", "--link", str(template), str(root)], capture_output=True, text=True, check=False
-    )
-    if linked.returncode != 0:
-        _run("rm", "-rf", str(root))
-        _run("cp", "-a", str(template), str(root))
-        return
-    for database in root.glob("*/*.db"):
-        database.unlink()
-        _run("cp", "-a", str(template / database.relative_to(root)), str(database))
+    unpacked = Path("io.containerd.snapshotter.v1.overlayfs/snapshots")
+    for source in sorted(template.glob("*/*")):
+        target = root / source.relative_to(template)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.suffix == ".db":
+            _run("cp", str(source), str(target))
+        elif source.relative_to(template) == unpacked:
+            target.mkdir()
+        else:
+            _link_or_copy(source, target)
+    for layer in (template / unpacked).iterdir():
+        target = root / unpacked / layer.name
+        target.mkdir()
+        _run("mount", "--bind", str(layer), str(target))
+        _run("mount", "-o", "remount,bind,ro", str(target))
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    command = ["cp", "-a", "--link", str(source), str(target)]
+    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        _run("rm", "-rf", str(target))
+        _run("cp", "-a", str(source), str(target))
 
 
 def _start_nodes(spec: Spec, children: Children, start: Start, api: Api) -> Iterator[str]:
@@ -144,9 +157,7 @@ def _start_prometheus(spec: Spec, start: Start) -> None:
         raise ValueError("prometheus_dir: a full cluster needs one")
     config = spec.state_dir / "prometheus.yml"
     kubeconfig = control_plane.user_config(spec, "prometheus")
-    config.write_text(
-        pod_discovery_config(kubeconfig, scrape_interval_s=spec.scrape_interval_s)
-    )
+    config.write_text(pod_discovery_config(kubeconfig, scrape_interval_s=spec.scrape_interval_s))
     listen = f"{spec.host}:{spec.ports.prometheus}"
     binary = spec.prometheus_dir / "prometheus"
     start(prometheus_component(binary, config, spec.state_dir / "prometheus", listen))

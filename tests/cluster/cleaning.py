@@ -9,24 +9,42 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
 _CGROUPS = Path("/sys/fs/cgroup")
+_PARENT = "k8s.io"
 
 
 def remove_leftovers(state_dir: Path) -> None:
     """Remove the control groups and the state folder; safe to call again."""
-    for group in cgroups_of(state_dir):
+    groups = cgroups_of(state_dir)
+    for group in groups:
         _remove_cgroup(group)
+    for parent in {group.parent for group in groups}:
+        # Still full when another cluster has containers.
+        with contextlib.suppress(OSError):
+            parent.rmdir()
+    # Only the supervisor sees mounts here: with a cluster's mount namespace they are gone. What is
+    # mounted is shared with other clusters, so a mount that stays stops the removal.
+    mounted = mounts_under(state_dir, Path("/proc/self/mounts").read_text())
+    for point in mounted:
+        subprocess.run(["umount", "--lazy", point], check=True, capture_output=True)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(state_dir)
 
 
-def cgroups_of(state_dir: Path) -> list[Path]:
-    """The control groups made for this cluster's containers, one per hierarchy of cgroup v1."""
-    found = [_CGROUPS / state_dir.name, *_CGROUPS.glob(f"*/{state_dir.name}")]
-    return sorted({path.resolve() for path in found if path.is_dir()})
+def cgroups_of(state_dir: Path, cgroups: Path = _CGROUPS) -> list[Path]:
+    """The control groups of the cluster's containers, in every hierarchy.
+
+    containerd keeps a folder per container in its state folder and a group of the same name.
+    """
+    tasks = state_dir.glob("node-*/containerd/state/io.containerd.runtime.v2.task/k8s.io/*")
+    found = []
+    for task in tasks:
+        found += [cgroups / _PARENT / task.name, *cgroups.glob(f"*/{_PARENT}/{task.name}")]
+    return sorted(path for path in found if path.is_dir())
 
 
 def mounts_under(folder: Path, mounts: str) -> list[str]:

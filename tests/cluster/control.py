@@ -77,7 +77,9 @@ def ask(path: Path, request: str, *, timeout_s: float = 30.0) -> Any:
             with connection.makefile() as reader:
                 answer = json.loads(reader.readline() or "null")
     except OSError as error:
-        raise ClusterError(f"the cluster's supervisor does not answer at {path}: {error}") from error
+        raise ClusterError(
+            f"the cluster's supervisor does not answer at {path}: {error}"
+        ) from error
     if answer is None or "error" in answer:
         raise ClusterError(f"{request}: {answer['error'] if answer else 'no answer'}")
     return answer

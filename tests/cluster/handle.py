@@ -38,9 +38,7 @@ class Cluster:
     pids: dict[str, ProcessId] = field(default_factory=dict)
     """Component → process, as seen from this machine, when the cluster became ready."""
 
-    def kubectl(
-        self, *arguments: str, input_object: object = None, timeout_s: float = 60.0
-    ) -> Any:
+    def kubectl(self, *arguments: str, input_object: object = None, timeout_s: float = 60.0) -> Any:
         """Run kubectl; objects come back decoded, everything else as text.
 
         `input_object` is given to it as JSON on standard input (with `-f -`).
@@ -96,9 +94,7 @@ class Cluster:
         """Import an OCI archive into every node."""
         if self.state_dir is None:
             raise ClusterError("images can be loaded only into a cluster of tests/cluster")
-        running = [
-            (node, _start_import(ctr(self.state_dir, node, archive))) for node in self.nodes
-        ]
+        running = [(node, _start_import(ctr(self.state_dir, node, archive))) for node in self.nodes]
         failures = []
         for node, process in running:
             _, errors = process.communicate()
@@ -120,8 +116,7 @@ def _start_import(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
 def dump_cluster(cluster: Cluster) -> str:
     """The content of `cluster.json`."""
     pids = {
-        name: {"pid": one.pid, "start_ticks": one.start_ticks}
-        for name, one in cluster.pids.items()
+        name: {"pid": one.pid, "start_ticks": one.start_ticks} for name, one in cluster.pids.items()
     }
     content = {
         "level": cluster.level,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import subprocess
 import time
@@ -51,7 +52,8 @@ _VLLM = '#!/bin/sh\nexec python3 -m ridgeline.sim.stand_in "$@"\n'
 
 def base_images(progress: Progress) -> tuple[Image, ...]:
     """The images that every node has from the start: pause, busybox, Python with packages."""
-    busybox = _layer("busybox", content_key(_BUSYBOX.read_bytes()), _fill_busybox, progress)
+    key = content_key(_BUSYBOX.read_bytes(), inspect.getsource(_fill_busybox))
+    busybox = _layer("busybox", key, _fill_busybox, progress)
     wait_for_ever = ("/bin/busybox", "tail", "-f", "/dev/null")
     return (
         Image(name=PAUSE_IMAGE, layers=(busybox,), entrypoint=wait_for_ever),
@@ -65,9 +67,11 @@ def stand_in_image(progress: Progress) -> Image:
     code = REPO / "operator" / "ridgeline"
     files = sorted(path for path in code.rglob("*") if path.is_file() and not _is_cache(path))
     key = content_key(
-        _VLLM, *(part for file in files for part in (str(file.relative_to(code)), file.read_bytes()))
+        _VLLM,
+        *(part for file in files for part in (str(file.relative_to(code)), file.read_bytes())),
     )
     layer = _layer("code", key, lambda folder: _fill_code(folder, code), progress)
+    _keep_newest("layer-code-*")
     return _python_image(
         STAND_IN_IMAGE, (_debian_layer(progress), _packages_layer(progress), layer)
     )
@@ -82,6 +86,7 @@ def archive(image: Image, *, without: tuple[Image, ...] = ()) -> Path:
         part = target.with_suffix(f".{time.monotonic_ns()}.part")
         write_archive(image, part, without=left_out)
         part.rename(target)
+        _keep_newest("archive-*.tar")
     return target
 
 
@@ -124,10 +129,18 @@ def _layer(
     return read_layer(build_once(target, build, progress) / "layer.tar")
 
 
+def _keep_newest(pattern: str, *, count: int = 20) -> None:
+    """Every change of the code makes a layer and an archive; the old ones are of no use."""
+    found = sorted((cache_dir() / "images").glob(pattern), key=lambda path: path.stat().st_mtime)
+    for path in found[:-count]:
+        _remove(path)
+
+
 def _fill_busybox(folder: Path) -> None:
     (folder / "bin").mkdir()
-    for name in ("tmp", "etc", "www"):
-        (folder / name).mkdir(mode=0o777)
+    for name in ("etc", "tmp"):
+        (folder / name).mkdir()
+    (folder / "tmp").chmod(0o1777)
     (folder / "etc" / "passwd").write_text(f"root:x:0:0::/:/bin/sh\n{_passwd_line()}")
     shutil.copy(_BUSYBOX, folder / "bin" / "busybox")
     listing = subprocess.run([_BUSYBOX, "--list"], check=True, capture_output=True, text=True)
@@ -137,7 +150,7 @@ def _fill_busybox(folder: Path) -> None:
 
 
 def _debian_layer(progress: Progress) -> Layer:
-    key = content_key(_SUITE, *_INCLUDED, *_STRIPPED)
+    key = content_key(_SUITE, *_INCLUDED, *_STRIPPED, inspect.getsource(_fill_debian))
     return _layer("debian", key, _fill_debian, progress, times=True)
 
 
@@ -145,9 +158,7 @@ def _fill_debian(folder: Path) -> None:
     # A mount namespace of its own: what debootstrap mounts goes with it, however it ends.
     command = ["unshare", "--mount", "debootstrap", "--variant=minbase"]
     command += [f"--include={','.join(_INCLUDED)}", _SUITE, str(folder), _debian_mirror()]
-    result = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if result.returncode != 0:
         raise ClusterError(with_log_tail("debootstrap failed", result.stdout))
     for pattern in _STRIPPED:
@@ -225,12 +236,13 @@ def _fill_template(scratch: Path, images: tuple[Image, ...], progress: Progress)
     socket = work / "s"
     config = work / "containerd.toml"
     config.write_text(containerd_config(root, work / "state", socket))
-    process = subprocess.Popen(
-        ["unshare", "--mount", "containerd", "--config", str(config), "--log-level", "warn"],
-        stdout=(work / "log").open("wb"),
-        stderr=subprocess.STDOUT,
-        preexec_fn=die_with_parent,
-    )
+    with (work / "log").open("wb") as log:
+        process = subprocess.Popen(
+            ["unshare", "--mount", "containerd", "--config", str(config), "--log-level", "warn"],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            preexec_fn=die_with_parent,
+        )
     try:
         with progress.step("unpacked the base images"):
             _wait_for(socket, process, work / "log")

@@ -73,8 +73,14 @@ def _complete(name: str, options: Options, work: Path, progress: Progress) -> Cl
     made = Cluster(
         kubeconfig=work / "kubeconfig",
         api_server=_run(
-            str(kubectl), "--kubeconfig", str(work / "kubeconfig"), "config", "view", "--minify",
-            "-o", "jsonpath={.clusters[0].cluster.server}",
+            str(kubectl),
+            "--kubeconfig",
+            str(work / "kubeconfig"),
+            "config",
+            "view",
+            "--minify",
+            "-o",
+            "jsonpath={.clusters[0].cluster.server}",
         ),
         kubectl_path=str(kubectl),
         prometheus_url=_start_prometheus(f"{name}-control-plane", options, work, progress),

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -36,7 +36,7 @@ class Options:
 
     level: Level = Level.FULL
     nodes: int = 4
-    gpus: Gpus = Gpus()
+    gpus: Gpus = field(default_factory=Gpus)
     scrape_interval_s: float = 5.0
     yes: bool = False
     """Install missing Debian packages without asking."""

@@ -39,11 +39,6 @@ def containerd_socket(state_dir: Path, node: str) -> Path:
     return node_dir(state_dir, node) / "containerd" / "containerd.sock"
 
 
-def cgroup_root(state_dir: Path) -> str:
-    """The parent of every container's control group, so that they can be found and removed."""
-    return f"/{state_dir.name}"
-
-
 def containerd_config(root: Path, state: Path, socket: Path, *, cri: str = "") -> str:
     """A containerd that keeps to its own folders."""
     # The opt plugin makes /opt/containerd; the other snapshotters only warn on such a disk.
@@ -112,7 +107,6 @@ def kubelet_config(spec: Spec, index: int) -> dict[str, object]:
         "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
         "authorization": {"mode": "AlwaysAllow"},
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": cgroup_root(spec.state_dir),
         "cgroupsPerQOS": False,
         "enforceNodeAllocatable": [],
         "containerRuntimeEndpoint": f"unix://{containerd_socket(spec.state_dir, home.name)}",
@@ -197,6 +191,4 @@ def kubelet(spec: Spec, index: int) -> Component:
 def kube_proxy(spec: Spec) -> Component:
     """Makes Service addresses reachable, from Pods and from the machine."""
     config = str(spec.state_dir / "kube-proxy.json")
-    return Component(
-        name="kube-proxy", argv=(spec.binary("kube-proxy"), f"--config={config}")
-    )
+    return Component(name="kube-proxy", argv=(spec.binary("kube-proxy"), f"--config={config}"))

@@ -44,9 +44,9 @@ def pack_layer(folder: Path, file: Path, *, keep_times: bool = False) -> None:
     """
     with tarfile.open(file, "w", format=tarfile.PAX_FORMAT) as archive:
         for path in sorted(_walk(folder)):
-            info = archive.gettarinfo(path, str(path.relative_to(folder)))
-            if info is None:  # a socket
+            if path.is_socket():
                 continue
+            info = archive.gettarinfo(path, str(path.relative_to(folder)))
             if not keep_times:
                 info.uid = info.gid = 0
                 info.uname = info.gname = ""

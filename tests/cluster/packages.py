@@ -62,8 +62,10 @@ def require(level: Level, progress: Progress, *, yes: bool) -> None:
         ClusterError: this machine cannot run the level, or the answer was no.
     """
     if sys.platform != "linux":
-        raise ClusterError(f"a cluster from packages needs Linux, this is {sys.platform}; "
-                           "use kind or set RIDGELINE_KUBECONFIG")
+        raise ClusterError(
+            f"a cluster from packages needs Linux, this is {sys.platform}; "
+            "use kind or set RIDGELINE_KUBECONFIG"
+        )
     if level is Level.FULL and os.geteuid() != 0:
         raise ClusterError(f"a full cluster needs root: run it as root, {_OTHER_WAYS}")
     absent = missing(level)

@@ -60,11 +60,12 @@ def pod_discovery_config(kubeconfig: Path, *, scrape_interval_s: float) -> str:
         },
         # A container without ports equals a Pod without a chosen one: both are empty.
         {"source_labels": ["__tmp_port"], "regex": ".+", "action": "keep"},
-        {"source_labels": [f"{_ANNOTATION}_path"], "regex": "(.+)", "target_label": "__metrics_path__"},
-        *(
-            {"source_labels": [source], "target_label": target}
-            for target, source in copied.items()
-        ),
+        {
+            "source_labels": [f"{_ANNOTATION}_path"],
+            "regex": "(.+)",
+            "target_label": "__metrics_path__",
+        },
+        *({"source_labels": [source], "target_label": target} for target, source in copied.items()),
     ]
     job = {
         "job_name": "pods",
@@ -160,9 +161,7 @@ def is_ready(url: str) -> bool:
         return False
 
 
-def _wait_ready(
-    process: subprocess.Popen[bytes], url: str, log: Path, *, timeout_s: float
-) -> None:
+def _wait_ready(process: subprocess.Popen[bytes], url: str, log: Path, *, timeout_s: float) -> None:
     end = time.monotonic() + timeout_s
     while not is_ready(url):
         if process.poll() is not None:

@@ -33,7 +33,7 @@ def pins(names: Iterable[str], lock: Path = _LOCK) -> dict[str, str]:
     if lock.exists():
         locked = {canonicalize_name(n): v for n, v in _PIN.findall(lock.read_text())}
     found: dict[str, str] = {}
-    wanted = [canonicalize_name(name) for name in names]
+    wanted: list[str] = [canonicalize_name(name) for name in names]
     while wanted:
         name = wanted.pop()
         if name in found:
@@ -69,9 +69,7 @@ def install(versions: dict[str, str], folder: Path) -> None:
     exact = [f"{name}=={version}" for name, version in versions.items()]
     uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
     installer = [uv, "pip"] if uv else [sys.executable, "-m", "pip"]
-    platform = (
-        ["--python-platform", "linux"] if uv else ["--platform", "manylinux_2_28_x86_64"]
-    )
+    platform = ["--python-platform", "linux"] if uv else ["--platform", "manylinux_2_28_x86_64"]
     command = [*installer, "install", "--quiet", "--no-deps", "--only-binary", ":all:"]
     command += ["--python-version", IMAGE_PYTHON, *platform, "--target", str(folder), *exact]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.network import Network
@@ -49,8 +49,8 @@ class Spec:
     kubernetes_dir: Path
     prometheus_dir: Path | None = None
     nodes: int = 0
-    gpus: Gpus = Gpus()
-    ports: Ports = Ports()
+    gpus: Gpus = field(default_factory=Gpus)
+    ports: Ports = field(default_factory=Ports)
     slot: int | None = None
     scrape_interval_s: float = 5.0
     containerd_template: Path | None = None
