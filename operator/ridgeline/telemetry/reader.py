@@ -97,7 +97,7 @@ class TelemetryReader:
         self._answered_at: float | None = None
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Give back what a read that was cancelled may have left open; reading again is allowed."""
         await self._client.close()
 
     async def read(self, now: float) -> TelemetrySnapshot:
@@ -108,6 +108,14 @@ class TelemetryReader:
         """
         if not self._backoff.allows(now):
             return self._failure(now, self._error or "", asked=False)
+        try:
+            return await self._read(now)
+        finally:
+            # Connections are for one read: one that idles from tick to tick may be closed by a
+            # proxy at the very moment of the next request, which would look like an outage.
+            await self._client.close()
+
+    async def _read(self, now: float) -> TelemetrySnapshot:
         deadline = asyncio.get_running_loop().time() + self.endpoint.timeout_seconds
         try:
             credentials = self._client.credentials()

@@ -69,6 +69,7 @@ class SlowView:
 
 def slow_view(slow: Mapping[str, SlowTables]) -> SlowView:
     """Numbers of every engine from slow tables that are young enough; any may be missing."""
+    slow = _looked_at_together(slow)
     keys = frozenset[EngineKey]().union(*(tables.table.values for tables in slow.values()))
     broken: dict[EngineKey, tuple[str, ...]] = {}
     for name, tables in slow.items():
@@ -82,6 +83,18 @@ def slow_view(slow: Mapping[str, SlowTables]) -> SlowView:
         processes_differ=_above(slow, "process_spread", SAME_PROCESS_SECONDS),
         scraped_twice=_above(slow, "scrapes", 1),
     )
+
+
+def _looked_at_together(slow: Mapping[str, SlowTables]) -> Mapping[str, SlowTables]:
+    """Engine steps only beside the drafts of the same evaluation time.
+
+    Every server exports engine steps and only speculating ones export drafts, so steps without
+    drafts are how a server without speculation looks. A failed query must not look like that.
+    """
+    steps, drafts = slow.get("engine_steps"), slow.get("drafts")
+    if steps is None or (drafts is not None and drafts.taken_at == steps.taken_at):
+        return slow
+    return {name: tables for name, tables in slow.items() if name != "engine_steps"}
 
 
 def _above(slow: Mapping[str, SlowTables], name: str, limit: float) -> frozenset[EngineKey]:

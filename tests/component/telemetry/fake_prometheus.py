@@ -68,6 +68,7 @@ class Request:
     name: str
     form: Mapping[str, str]
     headers: Mapping[str, str]
+    port: int
 
 
 class FakePrometheus:
@@ -95,7 +96,10 @@ class FakePrometheus:
     async def answer(self, request: web.Request) -> web.Response:
         form = {key: str(value) for key, value in (await request.post()).items()}
         name = self._names.get(form["query"], "?")
-        self.requests.append(Request(name=name, form=form, headers=dict(request.headers)))
+        port = request.transport.get_extra_info("peername")[1] if request.transport else 0
+        self.requests.append(
+            Request(name=name, form=form, headers=dict(request.headers), port=port)
+        )
         self.received.release()
         extra = {"position": "0"} if name == "accepted_per_position" else {}
         healthy = Reply(body=success(series(HEALTHY.get(name, "0"), **extra)))

@@ -108,7 +108,31 @@ async def test_slow_values_are_carried_until_they_are_too_old(
         shares[tick] = snapshot.engines[POD][0].drafted_share
     assert shares[12] == pytest.approx(0.5)
     assert shares[13] is None
-    assert snapshot.engines[POD][0].mean_batch is not None
+    assert snapshot.engines[POD][0].tpot_p99_seconds == 0.03
+
+
+async def test_a_failed_query_of_drafts_does_not_look_like_a_server_without_them(
+    fake: FakePrometheus, reader: TelemetryReader
+) -> None:
+    """Engine steps say that somebody looked for drafts; a failed look does not count."""
+    fake.replies["drafts"] = UNAVAILABLE
+    (engine,) = (await reader.read(NOW)).engines[POD]
+    assert (engine.drafts_per_second, engine.steps_per_second) == (None, None)
+    fake.replies["drafts"] = Reply(body=success())
+    for tick in range(1, 6):
+        (engine,) = (await reader.read(NOW + tick * TICK)).engines[POD]
+    assert (engine.drafts_per_second, engine.steps_per_second) == (None, 40)
+
+
+async def test_no_connection_idles_from_read_to_read(
+    fake: FakePrometheus, reader: TelemetryReader
+) -> None:
+    ports = []
+    for tick in range(2):
+        await reader.read(NOW + tick * TICK)
+        ports.append({request.port for request in fake.requests})
+        fake.asked()
+    assert ports[0].isdisjoint(ports[1])
 
 
 async def test_carried_ratios_keep_the_moment_at_which_they_were_read(

@@ -69,9 +69,8 @@ def test_an_engine_without_speculation_has_no_drafts() -> None:
 
 
 def test_slow_ratios_use_the_counts_read_beside_them() -> None:
-    (engine,) = assemble(fast(A), {"engine_steps": slow(10.0, A)}, window_seconds=60).engines[
-        "prod", "llm-0"
-    ]
+    tables = {"engine_steps": slow(10.0, A), "drafts": slow(40.0, A)}
+    (engine,) = assemble(fast(A), tables, window_seconds=60).engines["prod", "llm-0"]
     assert engine.request_steps_per_second == 100.0
     assert engine.mean_batch == 50.0 / 10.0
 
