@@ -1,5 +1,6 @@
 """How a container gets its speculative config: what its command line and environment say."""
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -7,9 +8,15 @@ from typing import Final
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, parse
 from ridgeline.terms.names import PROFILE_ENV
 
-_FLAG: Final = re.compile(r"^(--speculative[-_]config|-sc)(?:=(?P<value>.*))?$", re.DOTALL)
+_FLAG: Final = re.compile(
+    r"^(?:--speculative[-_]config|-sc)(?P<key>\.[^=]*)?(?:=(?P<value>.*))?$", re.DOTALL
+)
 _KUBERNETES_REFERENCE: Final = f"$({PROFILE_ENV})"
+_EXPANDED: Final = re.compile(rf"(?<!\$)(?:\$\$)*\$\({PROFILE_ENV}\)")
+"""`$(NAME)` as the kubelet expands it: `$$` is an escaped dollar sign."""
+
 _SHELL_REFERENCE: Final = re.compile(rf"\$(?:\{{{PROFILE_ENV}\b|{PROFILE_ENV}\b)")
+_SHELL: Final = re.compile(r"^(?:.*/)?(?:ba|da|a|z|k)?sh$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +72,12 @@ def injection_point(container: Container) -> InjectionPoint:
         InjectionPointError: The container cannot take a profile from the env item.
         InvalidSpeculativeConfigError: Its own flag, or the item, carries something else than JSON.
     """
-    item = next((each for each in container.env if each.name == PROFILE_ENV), None)
-    expanded = any(_KUBERNETES_REFERENCE in word for word in container.words)
-    if not expanded and not any(_SHELL_REFERENCE.search(word) for word in container.words):
+    # Of two items of one name the kubelet takes the last.
+    item = next((each for each in reversed(container.env) if each.name == PROFILE_ENV), None)
+    expanded = any(_EXPANDED.search(word) for word in container.words)
+    if not expanded and not _read_by_shell(container):
         raise InjectionPointError(_missing_reference(container))
+    _refuse_second_flag(container)
     if item is not None and item.from_elsewhere:
         raise InjectionPointError(
             f"container {container.name!r} takes {PROFILE_ENV} from a valueFrom; "
@@ -85,16 +94,41 @@ def injection_point(container: Container) -> InjectionPoint:
 
 
 def own_flag_value(container: Container) -> str | None:
-    """Return the literal value of the container's own speculative-config flag, if it has one."""
+    """Return the literal value of the container's own speculative-config flag, if it has one.
+
+    A flag that takes its value from the env item is not the container's own. Of a flag that sets
+    one key (`--speculative-config.method eagle`) the value is returned as a JSON object.
+    """
     words = container.words
     for index, word in enumerate(words):
         found = _FLAG.match(word)
         if found is None:
             continue
-        if found["value"] is not None:
-            return found["value"]
-        return words[index + 1] if index + 1 < len(words) else ""
+        value = found["value"]
+        if value is None:
+            value = words[index + 1] if index + 1 < len(words) else ""
+        if _EXPANDED.search(value) or _SHELL_REFERENCE.search(value):
+            continue
+        return value if found["key"] is None else json.dumps({found["key"][1:]: value})
     return None
+
+
+def _read_by_shell(container: Container) -> bool:
+    """Tell whether a shell reads the env item: without one `$NAME` reaches vLLM as it stands."""
+    has_shell = any(_SHELL.match(word) for word in container.words)
+    return any(
+        _SHELL_REFERENCE.search(word) and (has_shell or re.search(r"\s", word))
+        for word in container.words
+    )
+
+
+def _refuse_second_flag(container: Container) -> None:
+    literal = own_flag_value(container)
+    if literal is not None:
+        raise InjectionPointError(
+            f"container {container.name!r} reads {PROFILE_ENV} and has a --speculative-config "
+            f"of its own as well ({literal!r:.80}), and the last of the two wins: remove its own"
+        )
 
 
 def _missing_reference(container: Container) -> str:
@@ -111,6 +145,11 @@ def _missing_reference(container: Container) -> str:
             f"container {container.name!r} has its own --speculative-config, which the operator "
             f"does not touch; write --speculative-config={_KUBERNETES_REFERENCE} instead, "
             f'with an envFrom ConfigMap that holds {PROFILE_ENV}: ""'
+        )
+    if any(_SHELL_REFERENCE.search(word) for word in container.words):
+        return (
+            f"container {container.name!r} writes ${PROFILE_ENV} where no shell expands it; "
+            f"write {_KUBERNETES_REFERENCE} instead"
         )
     return (
         f"container {container.name!r} does not read {PROFILE_ENV}; add "

@@ -19,7 +19,7 @@ def data_parallel_size(words: Sequence[str]) -> int:
         if name.replace("_", "-") not in _DATA_PARALLEL:
             continue
         value = inline if equals else flat[index + 1] if index + 1 < len(flat) else ""
-        if value.isdigit() and int(value) > 0:
+        if value.isdecimal() and int(value) > 0:
             size = int(value)
     return size
 

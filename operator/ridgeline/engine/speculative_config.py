@@ -79,6 +79,11 @@ def parse(text: str) -> Mapping[str, object] | None:
         raise InvalidSpeculativeConfigError(
             f"speculative config {_short(text)} is not JSON ({error.msg} at column {error.colno})"
         ) from error
+    except (ValueError, RecursionError) as error:
+        # Numbers of thousands of digits and brackets nested as deep are JSON that Python refuses.
+        raise InvalidSpeculativeConfigError(
+            f"speculative config {_short(text)} cannot be read: a number or the nesting is too long"
+        ) from error
     if not isinstance(config, dict):
         raise InvalidSpeculativeConfigError(
             f"speculative config {_short(text)} is JSON, but not an object"
