@@ -6,7 +6,7 @@ what server-side apply and trimming want, and costs a fraction of the decoding.
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
@@ -30,7 +30,11 @@ from ridgeline.cluster.errors import (
 APPLY: Final = "application/apply-patch+yaml"
 """Content type of server-side apply; JSON is YAML."""
 
-_RETRY_LATER: Final = frozenset({429, 500, 502, 503, 504})
+_RETRY_LATER: Final = frozenset({401, 410, 429, 500, 502, 503, 504})
+"""Answers that say nothing about the request itself. 401: tokens expire and are read anew; 410: a
+listing took longer than its continue token lives."""
+
+_BEARER: Final = re.compile(r"^bearer\s+", re.IGNORECASE)
 _CONFLICT_WITH: Final = re.compile(r'conflict with "(?P<manager>[^"]+)"')
 
 
@@ -79,7 +83,8 @@ class KubernetesApi:
             server=configuration.host,
             ca_path=configuration.ssl_ca_cert,
             verify=configuration.verify_ssl,
-            token=bearer.removeprefix("Bearer ") or None,
+            # The client writes "Bearer" for kubeconfigs and "bearer" for service accounts.
+            token=_BEARER.sub("", bearer).strip() or None,
             certificate_path=configuration.cert_file,
             private_key_path=configuration.key_file,
         )
@@ -123,9 +128,10 @@ class KubernetesApi:
             raise UnavailableError(f"the Kubernetes API did not answer: {error.reason}") from error
         if response.status >= 400:
             raise error_of(response.status, data)
-        answer = json.loads(data) if data else {}
-        if not isinstance(answer, dict):
-            raise UnavailableError(f"the Kubernetes API answered {method} {path} with no object")
+        answer = _json_object(data)
+        if answer is None:
+            # A proxy or load balancer in between, say, with a page of its own.
+            raise UnavailableError(f"{method} {path} was answered with something else than JSON")
         return answer
 
     async def apply(
@@ -182,15 +188,18 @@ def error_of(status: int, data: bytes) -> ClusterError:
     """Turn an error answer into the kind that tells what to do.
 
     The three kinds of 409 are told apart by their causes and words: a field-manager conflict has
-    causes of type FieldManagerConflict; a uid mismatch is a failed precondition on the UID; the
-    rest is a resourceVersion that is not the current one.
+    causes of type FieldManagerConflict; a uid mismatch says so; the rest is a resourceVersion that
+    is not the current one. A uid that is not the live object's is a 409 only where there is no
+    live object; else it is a 422 on the immutable field metadata.uid.
     """
-    answer = _status_object(data)
+    answer = _json_object(data) or {}
     message = str(answer.get("message") or data[:300].decode(errors="replace") or status)
     if status == 404:
         return NotFoundError(message)
     if status in _RETRY_LATER:
         return UnavailableError(message)
+    if status == 422 and any(each.get("field") == "metadata.uid" for each in _causes(answer)):
+        return AnotherObjectError(message)
     if status != 409:
         return RefusedError(message)
     conflicts = _field_conflicts(answer)
@@ -201,18 +210,22 @@ def error_of(status: int, data: bytes) -> ClusterError:
     return StaleVersionError(message)
 
 
-def _status_object(data: bytes) -> dict[str, Any]:
+def _json_object(data: bytes) -> dict[str, Any] | None:
     try:
-        answer = json.loads(data)
+        answer = json.loads(data) if data else {}
     except ValueError:
-        return {}
-    return answer if isinstance(answer, dict) else {}
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _causes(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    details = answer.get("details")
+    return details.get("causes") or () if isinstance(details, dict) else ()
 
 
 def _field_conflicts(answer: Mapping[str, Any]) -> tuple[Conflict, ...]:
-    causes = (answer.get("details") or {}).get("causes") or ()
     found = []
-    for cause in causes:
+    for cause in _causes(answer):
         if cause.get("reason") != "FieldManagerConflict":
             continue
         named = _CONFLICT_WITH.search(cause.get("message", ""))
