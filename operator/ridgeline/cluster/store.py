@@ -57,6 +57,8 @@ class Shelf(Generic[T]):
     primed: bool = False
     _objects: dict[Key, T] = field(default_factory=dict)
     _touched: dict[Key, int] = field(default_factory=dict)
+    _gone: dict[str, int] = field(default_factory=dict)
+    _last_mark: int = 0
     _clock: int = 0
 
     def get(self, key: Key) -> T | None:
@@ -71,9 +73,11 @@ class Shelf(Generic[T]):
         """Keep what a stream or an answer told; tell whether anything changed by it.
 
         What is older than what is known already is left aside: the answer to our own write may
-        come before the stream tells the state that it replaced.
+        come before the stream tells the state that it replaced, or after it told the deletion.
         """
         key = (item.namespace, item.name)
+        if item.uid in self._gone:
+            return False
         self._touch(key)
         before = self._objects.get(key)
         if before == item or (before is not None and _is_newer(before, item)):
@@ -85,6 +89,7 @@ class Shelf(Generic[T]):
         """Forget a deleted object; a newer one with the same name stays."""
         before = self._objects.get(key)
         self._touch(key)
+        self._gone[uid] = self._clock
         if before is None or before.uid != uid:
             return None
         del self._objects[key]
@@ -109,8 +114,11 @@ class Shelf(Generic[T]):
             else:
                 self._objects[key] = item
             changed.append(key)
-        # Marks are needed only while a listing runs.
+        # Marks are needed only while a listing runs; the uids of one listing longer, since an
+        # answer may be late by as much as a request may take.
         self._touched = {key: at for key, at in self._touched.items() if at > mark}
+        self._gone = {uid: at for uid, at in self._gone.items() if at > self._last_mark}
+        self._last_mark = mark
         self.primed = True
         return tuple(changed)
 
@@ -120,9 +128,12 @@ class Shelf(Generic[T]):
 
 
 def _is_newer(one: Stored, other: Stored) -> bool:
-    """Tell whether `one` is a newer version of the same object than `other`."""
+    """Tell whether `one` is a newer state of the same name than `other`.
+
+    Versions of one kind come from one counter, so they compare across objects, too.
+    """
     versions = one.resource_version, other.resource_version
-    if one.uid != other.uid or not all(each.isdecimal() for each in versions):
+    if not all(each.isdecimal() for each in versions):
         return False
     return int(versions[0]) > int(versions[1])
 
