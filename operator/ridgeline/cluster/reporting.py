@@ -19,7 +19,7 @@ from ridgeline.terms.names import (
 from ridgeline.terms.reasons import Reason
 
 _NOTE_LIMIT: Final = 1024
-"""Length limit of an Event's note (events.k8s.io/v1)."""
+"""Length limit of an Event's note (events.k8s.io/v1), in bytes of UTF-8."""
 
 
 class EventType(StrEnum):
@@ -87,14 +87,14 @@ class ReportingApi:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {
-                "name": f"{serving.name[:200]}.{digest}",
+                "name": f"{serving.name[:200].rstrip('.-')}.{digest}",
                 "namespace": serving.namespace,
             },
             "eventTime": when.replace("+00:00", "Z"),
             "type": event.type.value,
             "reason": event.reason.value,
             "action": event.action,
-            "note": event.note[:_NOTE_LIMIT],
+            "note": _cut(event.note, _NOTE_LIMIT),
             "reportingController": f"ridgeline.dev/{EVENT_REPORTER}",
             "reportingInstance": self._instance[:128],
             "regarding": {
@@ -107,3 +107,12 @@ class ReportingApi:
         }
         path = path_of("events.k8s.io/v1", "events", serving.namespace)
         await self._api.request("POST", path, body=body)
+
+
+def _cut(text: str, limit: int) -> str:
+    """Return `text` in at most `limit` bytes, with an ellipsis where something is missing."""
+    encoded = text.encode()
+    if len(encoded) <= limit:
+        return text
+    ellipsis = "…"
+    return encoded[: limit - len(ellipsis.encode())].decode(errors="ignore") + ellipsis
