@@ -1,17 +1,21 @@
 """Leader election by a Lease: only its holder acts and reports.
 
 The election is the Kubernetes client's own; this file adds what it leaves out: a network failure
-counts as a failed renewal (not as the end of the election), the clock is UTC, and a clean stop
-gives the Lease back, so that a successor starts at once.
+counts as a failed renewal (not as the end of the election), a call that hangs is given up, nobody
+holds the Lease for longer than the others wait after its last renewal, the clock is UTC, and a
+clean stop gives the Lease back, so that a successor starts at once.
 """
 
 import asyncio
 import contextlib
 import logging
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import aiohttp
+from kubernetes.aio.client import V1Lease, V1ObjectMeta
 from kubernetes.aio.client.exceptions import ApiException
 from kubernetes.aio.leaderelection.electionconfig import Config
 from kubernetes.aio.leaderelection.leaderelection import LeaderElection
@@ -19,32 +23,77 @@ from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRec
 from kubernetes.aio.leaderelection.resourcelock.leaselock import LeaseLock
 
 from ridgeline.cluster.api import KubernetesApi, path_of
-from ridgeline.cluster.errors import ClusterError
+from ridgeline.cluster.errors import ClusterError, StaleVersionError
 
 log = logging.getLogger(__name__)
 
-_NETWORK: Final = (aiohttp.ClientError, TimeoutError, OSError)
+_NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
+"""No answer, or one that the client cannot read (its models raise `ValueError`)."""
+
+_RELEASE_ATTEMPTS: Final = 3
+"""Tries to give the Lease back: a renewal that was under way may land between read and write."""
 
 
 class _PatientLock(LeaseLock):  # type: ignore[misc]
-    """The client's Lease lock, with network failures told like refusals and times in UTC."""
+    """The client's Lease lock, with network failures told like refusals and times in UTC.
+
+    Args:
+        lease: Name and namespace of the Lease.
+        identity: Who takes part.
+        api: The API server.
+        call_seconds: A call without an answer is given up after this; the client itself would
+            wait for minutes, with the Lease long gone to somebody else.
+        renewed: Called with the monotonic time at which a successful write was begun.
+        lost: Called when the Lease names another holder.
+    """
+
+    def __init__(
+        self,
+        lease: tuple[str, str],
+        identity: str,
+        api: KubernetesApi,
+        *,
+        call_seconds: float,
+        renewed: Callable[[float], None],
+        lost: Callable[[], None],
+    ) -> None:
+        super().__init__(*lease, identity, api_client=api.client)
+        self._call_seconds = call_seconds
+        self._renewed = renewed
+        self._lost = lost
 
     async def get(self, name: str, namespace: str) -> tuple[bool, Any]:
         try:
-            return await super().get(name, namespace)  # type: ignore[no-any-return]
-        except _NETWORK as error:
-            return False, ApiException(status=0, reason=f"no answer: {error}")
+            async with asyncio.timeout(self._call_seconds):
+                found, record = await super().get(name, namespace)
+        except _NO_ANSWER as error:
+            return False, ApiException(status=0, reason=f"no answer: {error!r}")
+        if found and record.holder_identity not in (None, self.identity):
+            self._lost()
+        return found, record
 
     async def create(
         self, name: str, namespace: str, election_record: LeaderElectionRecord
     ) -> bool:
-        with contextlib.suppress(*_NETWORK):
-            return bool(await super().create(name, namespace, election_record))
-        return False
+        """Create the Lease; the client's own method sends a `pretty` that its own check refuses."""
+        body = V1Lease(metadata=V1ObjectMeta(name=name), spec=self.update_lease(election_record))
+        begun = time.monotonic()
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                await self.api_instance.create_namespaced_lease(namespace, body)
+        except (ApiException, *_NO_ANSWER) as error:
+            log.warning("the lease could not be created: %s", error)
+            return False
+        self._renewed(begun)
+        return True
 
     async def update(self, name: str, namespace: str, updated_record: LeaderElectionRecord) -> bool:
-        with contextlib.suppress(*_NETWORK):
-            return bool(await super().update(name, namespace, updated_record))
+        begun = time.monotonic()
+        with contextlib.suppress(*_NO_ANSWER):
+            async with asyncio.timeout(self._call_seconds):
+                if await super().update(name, namespace, updated_record):
+                    self._renewed(begun)
+                    return True
         return False
 
     def election_record(self, lease: Any) -> LeaderElectionRecord:
@@ -82,16 +131,13 @@ class Leadership:
         self._name = name
         self._identity = identity
         self._duration_seconds = duration_seconds
-        self._held = asyncio.Event()
+        self._won = False
+        self._valid_until = 0.0
 
     @property
     def held(self) -> bool:
-        """Whether this process is the leader."""
-        return self._held.is_set()
-
-    async def wait(self) -> None:
-        """Wait until this process is the leader."""
-        await self._held.wait()
+        """Whether this process is the leader: it won, and nobody can have won since."""
+        return self._won and time.monotonic() < self._valid_until
 
     async def run(self) -> None:
         """Take part in the election until cancelled; give the Lease back then."""
@@ -99,20 +145,24 @@ class Leadership:
             while True:
                 await self._one_term()
         finally:
-            was_held = self.held
-            self._held.clear()
-            if was_held:
-                await self._release()
+            self._won = False
+            await self._release()
 
     async def _one_term(self) -> None:
+        renew_deadline = max(2, self._duration_seconds * 2 // 3)
         lock = _PatientLock(
-            self._name, self._namespace, self._identity, api_client=self._api.client
+            (self._name, self._namespace),
+            self._identity,
+            self._api,
+            call_seconds=renew_deadline / 2,
+            renewed=self._renewed,
+            lost=self._lost,
         )
         election = LeaderElection(
             Config(
                 lock=lock,
                 lease_duration=self._duration_seconds,
-                renew_deadline=max(2, self._duration_seconds * 2 // 3),
+                renew_deadline=renew_deadline,
                 retry_period=max(1, self._duration_seconds // 8),
                 onstarted_leading=self._started,
                 onstopped_leading=None,
@@ -121,27 +171,33 @@ class Leadership:
         try:
             await election.run()
         finally:
-            if self.held:
-                log.warning("leadership lost", extra={"lease": self._name})
-            if not _being_cancelled():
-                self._held.clear()
+            self._won = False
+        log.warning("leadership lost", extra={"lease": self._name})
 
     async def _started(self) -> None:
         log.info("leadership won", extra={"lease": self._name, "identity": self._identity})
-        self._held.set()
+        self._won = True
+
+    def _renewed(self, at: float) -> None:
+        self._valid_until = at + self._duration_seconds
+
+    def _lost(self) -> None:
+        self._valid_until = 0.0
 
     async def _release(self) -> None:
+        for _ in range(_RELEASE_ATTEMPTS):
+            try:
+                await self._try_to_release()
+            except StaleVersionError:
+                continue
+            except ClusterError as error:
+                log.info("the lease could not be given back: %s", error)
+            return
+
+    async def _try_to_release(self) -> None:
         path = path_of("coordination.k8s.io/v1", "leases", self._namespace, self._name)
-        try:
-            lease = await self._api.request("GET", path)
-            if lease["spec"].get("holderIdentity") != self._identity:
-                return
-            lease["spec"].pop("holderIdentity")
-            await self._api.request("PUT", path, body=lease)
-        except ClusterError as error:
-            log.info("the lease could not be given back: %s", error)
-
-
-def _being_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+        lease = await self._api.request("GET", path)
+        if lease["spec"].get("holderIdentity") != self._identity:
+            return
+        lease["spec"].pop("holderIdentity")
+        await self._api.request("PUT", path, body=lease)
