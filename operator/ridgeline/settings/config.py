@@ -9,10 +9,23 @@ from typing import Annotated, Final, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 
 from ridgeline.telemetry.endpoint import Auth, BasicAuth, BearerToken, Endpoint, Matcher
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+"""A DNS label: names of namespaces and endpoints."""
+
+ObjectName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        max_length=253,
+    ),
+]
+
+_MAY_BE_SECRET: Final = frozenset({"url", "headers", "username", "value"})
+"""Fields of an endpoint whose content no message repeats."""
 
 
 class InvalidConfigError(ValueError):
@@ -21,7 +34,11 @@ class InvalidConfigError(ValueError):
 
 class _Model(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        allow_inf_nan=False,
     )
 
 
@@ -102,8 +119,8 @@ class LeaseConfig(_Model):
     """The Lease whose holder acts; other replicas only watch."""
 
     enabled: bool = Field(default=True, description="Off only for a single process on a desk.")
-    namespace: str = Field(default="ridgeline-system", description="Namespace of the Lease.")
-    name: str = Field(default="ridgeline", description="Name of the Lease.")
+    namespace: Name = Field(default="ridgeline-system", description="Namespace of the Lease.")
+    name: ObjectName = Field(default="ridgeline", description="Name of the Lease.")
     duration_seconds: int = Field(
         default=15, ge=5, le=600, description="How long a silent holder keeps it."
     )
@@ -112,7 +129,7 @@ class LeaseConfig(_Model):
 class OperatorConfig(_Model):
     """The whole file."""
 
-    namespaces: tuple[str, ...] = Field(
+    namespaces: tuple[Name, ...] = Field(
         default=(), description="Namespaces to watch; empty means all."
     )
     tick_seconds: float = Field(
@@ -166,10 +183,13 @@ def load_config(path: Path) -> OperatorConfig:
         raise InvalidConfigError(
             f"{_FILE} {path} cannot be read ({error.strerror}): name another with --config"
         ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidConfigError(f"{_FILE} {path} is not UTF-8 text: save it as UTF-8") from error
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InvalidConfigError(f"{_FILE} {path} is not YAML: {error}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # Without a chain: YAML's own message repeats lines of the file, which may hold secrets.
+        raise InvalidConfigError(f"{_FILE} {path} is not YAML{_place(error)}") from None
     if not isinstance(content, dict):
         raise InvalidConfigError(f"{_FILE} {path} must hold a mapping with at least `telemetry`")
     return parse_config(content, source=str(path))
@@ -186,5 +206,28 @@ def parse_config(content: dict[str, object], *, source: str = _FILE) -> Operator
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
-        shown = "" if first["type"] == "missing" else f" (got {first['input']!r:.80})"
-        raise InvalidConfigError(f"{source}: {where}: {first['msg']}{shown}") from error
+        # Without a chain: pydantic's own message repeats what was given, which may be a secret.
+        raise InvalidConfigError(f"{source}: {where}: {_complaint(first)}") from None
+
+
+def _complaint(error: ErrorDetails) -> str:
+    """Say what is wrong with a field and what was given, unless that may be a secret."""
+    given, path = error["input"], error["loc"]
+    if error["type"] == "missing":
+        return "the field is required: set it"
+    if error["type"] == "extra_forbidden":
+        return "there is no such field: remove it, or correct its spelling"
+    message = error["msg"].removeprefix("Value error, ")
+    in_endpoint = path[:1] == ("telemetry",)
+    tells = not in_endpoint or (len(path) > 2 and not _MAY_BE_SECRET.intersection(path))
+    if not tells or not isinstance(given, str | int | float | bool | None):
+        return message
+    return f"{message} (got {given!r:.80})"
+
+
+def _place(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None)
+    if mark is None:
+        return ": check its quotes and indentation"
+    return f": line {mark.line + 1}, column {mark.column + 1}: {problem or 'cannot be read'}"
