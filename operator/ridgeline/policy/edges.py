@@ -66,7 +66,7 @@ def _roll_edges(before: Document, after_status: Document) -> tuple[Edge, ...]:
     if not after or (same_roll and before.get("state") == state):
         return ()
     reason = _ROLL_REASONS.get(RollState(state))
-    if reason is None:
+    if reason is None or (reason is Reason.UNDONE_BY_OTHERS and _handed_back(after_status)):
         return ()
     switches: Sequence[Document] = after_status.get("switchHistory") or ({},)
     why = switches[-1].get("reason", "") if reason is Reason.ROLL_STARTED else ""
@@ -79,6 +79,16 @@ def _roll_edges(before: Document, after_status: Document) -> tuple[Edge, ...]:
             note=f"{note}: {why}" if why else note,
         ),
     )
+
+
+def _handed_back(status: Document) -> bool:
+    """Tell whether the serving was edited after the roll: what changed since is the person's will.
+
+    An edit may itself be why the target's config is no longer that of the profile of that name.
+    """
+    edited: int = status.get("observedGeneration", 0)
+    asked: int = (status.get("rollout") or {}).get("servingGeneration", 0)
+    return edited > asked
 
 
 def _condition_edges(before: Mapping[str, Document], after: Mapping[str, Document]) -> list[Edge]:

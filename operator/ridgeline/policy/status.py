@@ -27,6 +27,10 @@ CALM: Final = frozenset({Reason.BEST_PROFILE_ACTIVE, Reason.INSIDE_BAND, Reason.
 CALM_SECONDS: Final = 300.0
 """Going to and fro between calm reasons is written at most this often."""
 
+_MEASURED: Final = frozenset({Reason.PROFILE_MISMATCH, Reason.ROLLOUT_STALLED})
+"""Reasons whose messages count replicas or name the first of several Pods: they move by
+themselves. (Messages about telemetry always do.)"""
+
 _MESSAGE_LIMIT: Final = 32768
 
 
@@ -205,10 +209,11 @@ def _progress(report: Report, roll: Roll, before: Document) -> dict[str, int]:
     target = report.situation.target if report.situation else None
     was_open = before.get("state") in (RollState.INTENDED.value, RollState.ROLLING.value)
     if target is not None and (roll.open or was_open or not before):
-        under_way = target.rollout
-        if under_way is None:
-            return dict.fromkeys(names, target.desired_replicas)
-        counts = (under_way.updated, under_way.available, under_way.desired)
+        under_way, wanted = target.rollout, target.desired_replicas
+        updated = under_way.updated if under_way else wanted
+        if roll.state in (RollState.INTENDED, RollState.ABANDONED):
+            updated = 0  # what is updated now is so to another template
+        counts = (updated, under_way.available if under_way else wanted, wanted)
         return dict(zip(names, counts, strict=True))
     return {name: int(before.get(name, 0)) for name in names}
 
@@ -239,11 +244,7 @@ def _names_differ(before: Document, finding: Finding, report: Report) -> bool:
     """
     if before.get("observedGeneration") != report.generation:
         return True
-    return finding.type in (
-        ConditionType.TARGET_RESOLVED,
-        ConditionType.PROFILE_APPLIED,
-        ConditionType.RECONCILING,
-    )
+    return finding.type is not ConditionType.TELEMETRY_AVAILABLE and finding.reason not in _MEASURED
 
 
 def _moment(text: object) -> float | None:
