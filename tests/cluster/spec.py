@@ -90,8 +90,8 @@ class Spec:
 def load_spec(text: str) -> Spec:
     """The spec from its JSON form."""
     data = json.loads(text)
-    for field in ("state_dir", "kubernetes_dir", "prometheus_dir", "containerd_template"):
-        data[field] = Path(data[field]) if data[field] is not None else None
+    for key in ("state_dir", "kubernetes_dir", "prometheus_dir", "containerd_template"):
+        data[key] = Path(data[key]) if data[key] is not None else None
     data["level"] = Level(data["level"])
     data["gpus"] = Gpus(**data["gpus"])
     data["ports"] = Ports(**data["ports"])
