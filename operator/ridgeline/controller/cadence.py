@@ -63,7 +63,8 @@ class Cadence:
         return stopwatch() - self._last_batch
 
     async def run(self) -> None:
-        """Tick and work until cancelled."""
+        """Tick and work until cancelled; no pass is made before telemetry was read once."""
+        await self.tick()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._tick_for_ever())
             group.create_task(self._work_for_ever())
@@ -98,10 +99,11 @@ class Cadence:
                 await self._busy.acquire()
 
     async def _tick_for_ever(self) -> None:
+        started = stopwatch()
         while True:
+            await asyncio.sleep(max(0.0, self._tick_seconds - (stopwatch() - started)))
             started = stopwatch()
             await self.tick()
-            await asyncio.sleep(max(0.0, self._tick_seconds - (stopwatch() - started)))
 
     async def _work_for_ever(self) -> None:
         while True:

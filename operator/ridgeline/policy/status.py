@@ -24,7 +24,7 @@ Document = Mapping[str, Any]
 CALM: Final = frozenset({Reason.BEST_PROFILE_ACTIVE, Reason.INSIDE_BAND, Reason.DWELLING})
 """Reasons between which a fleet near a border goes to and fro without anything happening."""
 
-CALM_SECONDS: Final = 300.0
+CALM_SECONDS: Final = 60.0
 """Going to and fro between calm reasons is written at most this often."""
 
 _MEASURED: Final = frozenset({Reason.PROFILE_MISMATCH, Reason.ROLLOUT_STALLED})
