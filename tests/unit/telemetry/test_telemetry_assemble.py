@@ -161,3 +161,35 @@ def test_every_fast_signal_lands_in_its_own_number() -> None:
     assert engine.generated_tokens_per_second == 260.0
     assert engine.acceptance_length == 2.5
     assert engine.tpot_seconds == 8.0 / 250.0
+
+
+def test_acceptance_of_engines_that_are_gone_is_gone() -> None:
+    tables = {"drafts": slow(100.0, A, B), "accepted_per_position": accepted({A: 60.0, B: 80.0})}
+    assert set(assemble(fast(A), tables, window_seconds=60).acceptance) == {A}
+
+
+def test_acceptance_whose_last_position_is_nan_is_unknown() -> None:
+    """Without it the lookahead would seem shorter than it is."""
+    tables = {
+        "drafts": slow(100.0, A),
+        "accepted_per_position": SlowTables(
+            taken_at=0.0,
+            table=SignalTable(values={A: 60.0}, not_finite=frozenset({A})),
+            request_steps=EMPTY,
+            positions={0: SignalTable(values={A: 60.0})},
+        ),
+    }
+    assert assemble(fast(A), tables, window_seconds=60).acceptance == {}
+
+
+@pytest.mark.parametrize("drafts_taken_at", [0.0, 75.0])
+def test_engine_steps_count_only_beside_drafts_of_the_same_moment(drafts_taken_at: float) -> None:
+    """B came up between the two: older drafts say nothing about it."""
+    tables = {
+        "drafts": slow(40.0, A, taken_at=drafts_taken_at),
+        "engine_steps": slow(10.0, A, B, taken_at=75.0),
+    }
+    engines = assemble(fast(A, B), tables, window_seconds=60).engines["prod", "llm-0"]
+    expected = 10.0 if drafts_taken_at == 75.0 else None
+    assert [engine.steps_per_second for engine in engines] == [expected, expected]
+    assert engines[0].drafts_per_second == 40.0

@@ -105,3 +105,9 @@ def test_the_library_gets_the_same_connection(tmp_path: Path) -> None:
 
 def test_the_library_does_not_verify_where_the_tick_does_not() -> None:
     assert endpoint(verify=False).as_prometheus_connect()._session.verify is False
+
+
+def test_short_header_values_are_not_taken_for_secrets() -> None:
+    """Tenant "1" would otherwise blot out every 1 in a message."""
+    one = endpoint(headers={"X-Scope-OrgID": "1", "X-Key": "k3y-of-tenant"})
+    assert one.secrets(one.request_headers()) == ("k3y-of-tenant",)
