@@ -144,10 +144,10 @@ async def test_arrivals_beyond_the_limit_are_dropped_and_counted() -> None:
 async def test_a_trace_brings_its_own_sizes_and_ends_with_its_last_answer() -> None:
     arrivals = (
         Arrival(at_s=0.0, prompt_tokens=11, output_tokens=3),
-        Arrival(at_s=1.0, prompt_tokens=7, output_tokens=9),
+        Arrival(at_s=600.0, prompt_tokens=7, output_tokens=9),
     )
     async with stand_in() as live:
-        generator = LoadGenerator(settings(live, mode=Replay(arrivals=arrivals, speed=10.0)))
+        generator = LoadGenerator(settings(live, mode=Replay(arrivals=arrivals, speed=1000.0)))
         summary = await generator.run()
         totals = await live.totals()
     assert summary.tokens == 12
@@ -200,6 +200,15 @@ async def _cut_short(request: web.Request) -> web.StreamResponse:
     return response
 
 
+async def _break_off(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    await response.write(b'data: {"choices":[{"text":"a"}]}\n\n')
+    assert request.transport is not None
+    request.transport.close()
+    return response
+
+
 async def _refuse(request: web.Request) -> web.StreamResponse:
     return web.json_response({}, status=404)
 
@@ -221,6 +230,7 @@ async def _drop(request: web.Request) -> web.StreamResponse:
         (_refuse, "http_404", 0),
         (_nonsense, "protocol", 0),
         (_drop, "disconnect", 1),
+        (_break_off, "disconnect", 0),
     ],
 )
 async def test_every_kind_of_bad_answer_is_an_error_of_its_own(
@@ -235,6 +245,34 @@ async def test_every_kind_of_bad_answer_is_an_error_of_its_own(
         await runner.cleanup()
     assert (summary.failed, summary.retried) == (1, retried)
     assert summary.errors == {kind: 1 + retried}
+
+
+@pytest.mark.parametrize(("fresh", "connections"), [(True, 4), (False, 1)])
+async def test_connections_are_kept_or_made_anew(fresh: bool, connections: int) -> None:
+    peers = set()
+
+    async def note(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        peers.add(request.transport.get_extra_info("peername"))
+        return web.json_response({"usage": {"completion_tokens": 1}})
+
+    runner, url = await answering(note)
+    try:
+        values = {"targets": (url,), "max_requests": 4, "stream": False, "new_connections": fresh}
+        await LoadGenerator(settings(mode=ClosedLoop(users=1), **values)).run()
+    finally:
+        await runner.cleanup()
+    assert len(peers) == connections
+
+
+async def test_a_fault_of_the_caller_ends_the_run_and_is_raised() -> None:
+    def fail(result: RequestResult) -> None:
+        raise RuntimeError(f"cannot take {result.tokens} tokens")
+
+    async with stand_in() as live:
+        generator = LoadGenerator(settings(live, mode=ClosedLoop(users=2)), on_result=fail)
+        with pytest.raises(RuntimeError, match="cannot take 5 tokens"):
+            await generator.run()
 
 
 async def test_equal_seeds_send_equal_sizes() -> None:

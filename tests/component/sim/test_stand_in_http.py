@@ -256,8 +256,10 @@ async def test_without_ignore_eos_answers_end_by_themselves_where_a_mean_is_set(
     async with stand_in(STAND_IN_MEAN_OUTPUT_TOKENS="3") as live:
         body = {"prompt": "hello", "max_tokens": 1000}
         answers = [await live.post("/v1/completions", body) for _ in range(5)]
+        _, least = await live.post("/v1/completions", body | {"min_tokens": 30})
         _, fixed = await live.post("/v1/completions", body | {"max_tokens": 20, "ignore_eos": True})
     assert {answer["choices"][0]["finish_reason"] for _, answer in answers} == {"stop"}
+    assert least["usage"]["completion_tokens"] >= 30
     assert fixed["usage"]["completion_tokens"] == 20
 
 

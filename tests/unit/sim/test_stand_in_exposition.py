@@ -137,3 +137,22 @@ def test_the_running_gauge_flickers_as_often_as_asked() -> None:
 def test_token_buckets_follow_the_longest_sequence() -> None:
     assert token_buckets(1024) == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
     assert token_buckets(4) == (1, 2)
+
+
+def test_the_engine_is_awake_and_preemptions_are_counted() -> None:
+    registry, exposition = expose("0.32.0")
+    EngineSeries(exposition, 0, random=Random(0)).preempted(2)
+    labels = {"model_name": "m", "engine": "0"}
+    states = {
+        state: registry.get_sample_value("vllm:engine_sleep_state", labels | {"sleep_state": state})
+        for state in ("awake", "weights_offloaded", "discard_all")
+    }
+    assert states == {"awake": 1.0, "weights_offloaded": 0.0, "discard_all": 0.0}
+    assert registry.get_sample_value("vllm:num_preemptions_total", labels) == 2.0
+
+
+def test_older_releases_count_request_steps_under_the_older_name() -> None:
+    registry, exposition = expose("0.10.0")
+    EngineSeries(exposition, 0, random=Random(0)).step(REPORT)
+    name = "vllm:time_per_output_token_seconds_count"
+    assert registry.get_sample_value(name, {"model_name": "m", "engine": "0"}) == 3.0

@@ -75,6 +75,11 @@ def test_the_last_plain_value_wins_and_dotted_keys_replace_it() -> None:
     assert dotted.speculative_config == {"method": "ngram"}
 
 
+def test_the_word_none_means_no_speculation_where_an_empty_value_does() -> None:
+    assert parse("--speculative-config=None").speculative_config is None
+    usage_error("--speculative-config=None", version="0.10.0")
+
+
 def test_a_missing_value_is_a_usage_error() -> None:
     assert "expected one argument" in usage_error("--speculative-config", "--port", "1")
     assert "expected one argument" in usage_error("--speculative-config")

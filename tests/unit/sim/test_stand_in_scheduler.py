@@ -209,3 +209,35 @@ def test_equal_seeds_give_equal_runs() -> None:
         runs.append([s.generation_tokens for s in record.steps])
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
+
+
+def test_a_prompt_that_does_not_fit_the_cache_waits_for_room() -> None:
+    record = Record()
+    engine = make_engine(record, kv_tokens=100)
+    first, second = submit(engine, prompt=60, answer=3), submit(engine, prompt=60, answer=3)
+    now = step(engine, 0.0)
+    assert (record.steps[0].running, record.steps[0].waiting) == (1, 1)
+    while not (first.over and second.over):
+        now = step(engine, now)
+    assert record.preemptions == 0
+
+
+def test_an_aborted_request_gives_its_place_free_wherever_it_is() -> None:
+    record = Record()
+    engine = make_engine(record, max_num_seqs=1)
+    runs, waits = submit(engine), submit(engine)
+    step(engine, 0.0)
+    engine.abort(waits)
+    assert engine.load == 1
+    engine.abort(runs)
+    assert engine.load == 0
+    assert engine.plan(1.0) is None
+
+
+def test_the_v0_engine_above_its_threshold_pays_nothing_for_its_drafter() -> None:
+    v0, none = Record(), Record()
+    speculation = Speculation(method="draft_model", lookahead=4, off_above=4, v0=True)
+    run_closed_loop(make_engine(v0, speculation=speculation), users=10, duration_s=50.0)
+    run_closed_loop(make_engine(none), users=10, duration_s=50.0)
+    assert sum(s.drafts for s in v0.steps) == 0
+    assert fmean(v0.step_latencies_s) == pytest.approx(fmean(none.step_latencies_s))

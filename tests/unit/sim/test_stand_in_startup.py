@@ -315,3 +315,35 @@ def test_a_cache_smaller_than_one_request_shows_after_the_load() -> None:
     started = prepare(["serve", "m", "--max-model-len", "4k"], {"STAND_IN_KV_TOKENS": "2048"})
     assert started.failure_after_load is not None
     assert "max seq len (4000)" in started.failure_after_load.stderr
+
+
+def test_family_names_of_mtp_mean_mtp_from_0_11() -> None:
+    config = {"method": "deepseek_mtp", "num_speculative_tokens": 1}
+    methods = []
+    for version in ("0.10.2", "0.11.0"):
+        speculation = start(config, version).speculation
+        assert speculation is not None
+        methods.append(speculation.method)
+    assert methods == ["deepseek_mtp", "mtp"]
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [("org/EAGLE3-LLaMA", "eagle3"), ("org/EAGLE-LLaMA", "eagle"), ("org/tiny", "draft_model")],
+)
+def test_without_a_method_the_drafters_name_tells(model: str, method: str) -> None:
+    speculation = start({"model": model, "num_speculative_tokens": 2}).speculation
+    assert speculation is not None
+    assert speculation.method == method
+
+
+def test_an_ngram_window_must_not_be_empty() -> None:
+    config = {"method": "ngram", "num_speculative_tokens": 3}
+    window = {"prompt_lookup_min": 5, "prompt_lookup_max": 3}
+    failure = death(config | window)
+    assert "prompt_lookup_min=5 must be <= prompt_lookup_max=3" in failure.stderr
+
+
+def test_the_parallelism_key_of_the_target_is_refused() -> None:
+    failure = death(EAGLE | {"tensor_parallel_size": 1})
+    assert "Please pass 'draft_tensor_parallel_size' instead." in failure.stderr

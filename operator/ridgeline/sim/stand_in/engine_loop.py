@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 
-from ridgeline.sim.stand_in.exposition import EngineSeries, SilentSeries
 from ridgeline.sim.stand_in.scheduler import Engine, Generation
 
 
@@ -13,11 +12,8 @@ class EngineLoop:
     ``clock`` gives seconds on any monotonic scale.
     """
 
-    def __init__(
-        self, engine: Engine, series: EngineSeries | SilentSeries, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, engine: Engine, clock: Callable[[], float]) -> None:
         self.engine = engine
-        self._series = series
         self._clock = clock
         self._wake = asyncio.Event()
         self._hung = False
@@ -25,7 +21,6 @@ class EngineLoop:
     def submit(self, generation: Generation) -> None:
         """Queues a request and wakes an idle engine."""
         self.engine.submit(generation)
-        self._series.queued(len(self.engine.waiting))
         self._wake.set()
 
     def abort(self, generation: Generation) -> None:

@@ -175,12 +175,6 @@ class EngineSeries:
         if not self._exposition.frozen:
             self._add("vllm:num_preemptions_total", requests)
 
-    def queued(self, waiting: int) -> None:
-        """Shows a queue that has grown between two steps."""
-        if not self._exposition.frozen:
-            self._set("vllm:num_requests_waiting", waiting)
-            self._set("vllm:num_requests_waiting_by_reason", waiting, "capacity")
-
     def _count_drafts(self, report: StepReport) -> None:
         accepted = sum(report.accepted_by_position)
         self._add("vllm:spec_decode_num_drafts_total", report.drafts)
@@ -234,7 +228,4 @@ class SilentSeries:
         """Drops it."""
 
     def preempted(self, requests: int) -> None:
-        """Drops it."""
-
-    def queued(self, waiting: int) -> None:
         """Drops it."""

@@ -25,6 +25,7 @@ from ridgeline.sim.stand_in.protocol import Answer, BadRequestError, parse_reque
 from ridgeline.sim.stand_in.scheduler import Engine, EngineLimits, Generation
 from ridgeline.sim.stand_in.settings import StandInSettings
 from ridgeline.sim.stand_in.speculation import Speculation
+from ridgeline.sim.stand_in.telemetry import TelemetrySink
 
 Pieces = asyncio.Queue[tuple[int, str | None]]
 _PAGE = "text/plain; version=0.0.4; charset=utf-8"
@@ -141,7 +142,7 @@ class StandInServer:
 
     def _engine_loop(self, number: int) -> EngineLoop:
         settings, arguments = self._settings, self._arguments
-        series: EngineSeries | SilentSeries = SilentSeries()
+        series: TelemetrySink = SilentSeries()
         if self._exposition is not None:
             series = EngineSeries(
                 self._exposition,
@@ -161,7 +162,7 @@ class StandInServer:
             random=Random(self._random.random()),
             sink=series,
         )
-        return EngineLoop(engine, series, self._clock)
+        return EngineLoop(engine, self._clock)
 
     def _application(self) -> web.Application:
         measure = http_metrics_middleware(self._registry, self._clock)
