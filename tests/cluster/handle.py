@@ -46,13 +46,11 @@ class Cluster:
         Raises:
             ClusterError: kubectl failed; the message is its own.
         """
-        command = [self.kubectl_path, *arguments]
         chosen = any(argument.startswith(("-o", "--output")) for argument in arguments)
         as_object = arguments[0] in _PRINTS_OBJECTS and not chosen and "--raw" not in arguments
-        if as_object:
-            command += ["-o", "json"]
+        form = ["-o", "json"] if as_object else []
         result = subprocess.run(
-            command,
+            [self.kubectl_path, arguments[0], *form, *arguments[1:]],
             input=None if input_object is None else json.dumps(input_object),
             env=self.environment(),
             capture_output=True,

@@ -65,8 +65,9 @@ def pod_discovery_config(kubeconfig: Path, *, scrape_interval_s: float) -> str:
             "regex": "(.+)",
             "target_label": "__metrics_path__",
         },
-        *({"source_labels": [source], "target_label": target} for target, source in copied.items()),
     ]
+    for target, source in copied.items():
+        relabel.append({"source_labels": [source], "target_label": target})
     job = {
         "job_name": "pods",
         "kubernetes_sd_configs": [{"role": "pod", "kubeconfig_file": str(kubeconfig)}],

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import launch as launching
+from tests.cluster.cleaning import cgroups_of
 from tests.cluster.errors import ClusterError
 from tests.cluster.handle import load_cluster
 from tests.cluster.images import BUSYBOX_IMAGE
 from tests.cluster.launch import Options, launch
+from tests.cluster.network import Network
 from tests.cluster.paths import REPO
 from tests.cluster.progress import Silent
 from tests.cluster.provide import external, provided
@@ -64,7 +66,9 @@ def _machine() -> dict[str, str]:
     rules = subprocess.run(["iptables-save"], capture_output=True, text=True, check=True).stdout
     tunables = ("vm/overcommit_memory", "kernel/panic", "net/ipv4/ip_forward")
     return {
-        "firewall": "\n".join(line for line in rules.splitlines() if "KUBE" in line or "CNI" in line),
+        "firewall": "\n".join(
+            line for line in rules.splitlines() if "KUBE" in line or "CNI" in line
+        ),
         **{name: Path("/proc/sys", name).read_text() for name in tunables},
         "folders": "\n".join(
             name
@@ -75,12 +79,12 @@ def _machine() -> dict[str, str]:
     }  # fmt: skip
 
 
-def _links() -> set[str]:
-    return {path.name for path in Path("/sys/class/net").iterdir()}
-
-
-def _cgroups() -> set[str]:
-    return {str(path) for path in Path("/sys/fs/cgroup").glob("*/k8s.io/*/")}
+def _device(folder: Path) -> Path:
+    """The network device of the one full cluster with its state under the folder."""
+    (slot,) = folder.glob("*/slot")
+    device = Path("/sys/class/net", Network(slot=int(slot.read_text())).device)
+    assert device.exists()
+    return device
 
 
 def _command(*words: str) -> subprocess.CompletedProcess[str]:
@@ -90,7 +94,7 @@ def _command(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_down_leaves_nothing_of_a_full_cluster_with_pods(own_tmp: Path) -> None:
-    before, links, groups = _machine(), _links(), _cgroups()
+    before = _machine()
     up = _command("up", "--name", _NAME, "--nodes", "2")
     try:
         assert up.returncode == 0, up.stderr
@@ -103,7 +107,8 @@ def test_down_leaves_nothing_of_a_full_cluster_with_pods(own_tmp: Path) -> None:
             "--", "tail", "-f", "/dev/null",
         )  # fmt: skip
         cluster.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
-        assert len(_cgroups() - groups) > 0
+        device, groups = _device(own_tmp), cgroups_of(state)
+        assert len(groups) > 0
         again = _command("up", "--name", _NAME)
         assert again.returncode == 1
         assert "runs already" in again.stderr
@@ -113,8 +118,9 @@ def test_down_leaves_nothing_of_a_full_cluster_with_pods(own_tmp: Path) -> None:
     assert down.returncode == 0, down.stderr
     assert [name for name, process in cluster.pids.items() if process.alive()] == []
     assert _traces(own_tmp) == _NOTHING
-    assert (_machine(), _links()) == (before, links)
-    assert _cgroups() <= groups
+    assert _machine() == before
+    assert not device.exists()
+    assert [group for group in groups if group.exists()] == []
     assert _NAME not in _command("status").stdout
 
 
@@ -123,32 +129,31 @@ def test_down_leaves_nothing_of_a_full_cluster_with_pods(own_tmp: Path) -> None:
 def test_an_interrupted_up_leaves_nothing(
     own_tmp: Path, moment: str, number: signal.Signals
 ) -> None:
-    links, groups = _links(), _cgroups()
     words = [*_COMMAND, "up", "--name", _NAME, "--nodes", "2"]
     with subprocess.Popen(words, cwd=REPO, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         seen = next((line for line in process.stderr if moment in line), None)
+        device = _device(own_tmp)
         process.send_signal(number)
         rest = process.stderr.read()
         assert seen is not None, rest
     assert process.returncode == 130, rest
     assert _traces(own_tmp) == _NOTHING
-    assert _links() == links
-    assert _cgroups() <= groups
+    assert not device.exists()
     assert _NAME not in _command("status").stdout
 
 
 def test_a_cluster_ends_with_a_starter_that_dies_hard(own_tmp: Path) -> None:
-    links = _links()
     words = [*_COMMAND, "run", "--nodes", "1", "--", "sleep", "600"]
     with subprocess.Popen(words, cwd=REPO, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert any("controllers are at work" in line for line in process.stderr)
         (state,) = own_tmp.iterdir()
         wait_until((state / "cluster.json").exists, "the cluster's description")
+        device = _device(own_tmp)
         process.kill()
     wait_until(lambda: _traces(own_tmp) == _NOTHING, "the orphan's end", timeout_s=30)
-    wait_until(lambda: _links() == links, "the end of its network", timeout_s=10)
+    wait_until(lambda: not device.exists(), "the end of its network", timeout_s=10)
 
 
 def test_run_gives_the_command_a_cluster_and_returns_its_code(own_tmp: Path) -> None:

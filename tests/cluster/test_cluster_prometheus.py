@@ -61,6 +61,6 @@ def test_the_discovery_configuration_is_a_valid_one(promtool_binary: Path, tmp_p
     config = tmp_path / "prometheus.yml"
     (tmp_path / "kubeconfig").write_text("{}")
     config.write_text(pod_discovery_config(tmp_path / "kubeconfig", scrape_interval_s=0.5))
-    command = [promtool_binary, "check", "config", str(config)]
+    command = [str(promtool_binary), "check", "config", str(config)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
