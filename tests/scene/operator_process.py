@@ -115,25 +115,26 @@ class OperatorProcess:
     def page(self, path: str) -> str | None:
         """One of its own pages; None when it does not answer, or not with 200."""
         try:
-            with urllib.request.urlopen(
-                f"http://127.0.0.1:{self.port}{path}", timeout=5
-            ) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return str(answer.read().decode())
         except (urllib.error.URLError, OSError):
             return None
 
     def metric(self, name: str, **labels: str) -> float | None:
         """The sum of a metric's samples that have these labels; None without a sample."""
+        return self.metrics(**labels).get(name)
+
+    def metrics(self, **labels: str) -> dict[str, float]:
+        """The samples that have these labels, summed by name; empty when it does not answer."""
         page = self.page("/metrics")
+        found: dict[str, float] = {}
         if page is None:
-            return None
-        values = [
-            sample.value
-            for family in text_string_to_metric_families(page)
-            for sample in family.samples
-            if sample.name == name and labels.items() <= sample.labels.items()
-        ]
-        return sum(values) if values else None
+            return found
+        for family in text_string_to_metric_families(page):
+            for sample in family.samples:
+                if labels.items() <= sample.labels.items():
+                    found[sample.name] = found.get(sample.name, 0.0) + sample.value
+        return found
 
     def log_tail(self, lines: int = 30) -> str:
         text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
