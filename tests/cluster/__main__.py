@@ -1,4 +1,4 @@
-"""`python -m tests.cluster up|down|status|run`: a Kubernetes cluster on this machine."""
+"""`python -m tests.cluster up|env|down|status|run`: a Kubernetes cluster on this machine."""
 
 from __future__ import annotations
 
@@ -44,6 +44,9 @@ def _up(options: argparse.Namespace) -> int:
             f"cluster {options.name!r} runs already in {found.state_dir}; "
             "take it down first, or choose another --name"
         )
+    if (ended := registry.recall(options.name)) is not None:
+        take_down(ended)
+        registry.forget(options.name)
     launched = launch(_options(options), Progress())
     assert launched.cluster.state_dir is not None
     try:
@@ -62,6 +65,14 @@ def _describe(cluster: Cluster) -> None:
     print(f"export RIDGELINE_KUBECONFIG={cluster.kubeconfig}")
     if cluster.prometheus_url is not None:
         print(f"export RIDGELINE_PROMETHEUS_URL={cluster.prometheus_url}")
+
+
+def _env(options: argparse.Namespace) -> int:
+    found = registry.find(options.name)
+    if found is None:
+        raise ClusterError(f"no cluster {options.name!r} runs; start it with `up`")
+    _describe(found)
+    return 0
 
 
 def _down(options: argparse.Namespace) -> int:
@@ -123,7 +134,7 @@ def _options(options: argparse.Namespace) -> Options:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="up|down|status|run")
+    commands = parser.add_subparsers(required=True, metavar="up|env|down|status|run")
     start = argparse.ArgumentParser(add_help=False)
     start.add_argument("--level", choices=[str(level) for level in Level], default=str(Level.FULL))
     start.add_argument("--nodes", type=_count, default=4, help="how many (default 4)")
@@ -137,6 +148,8 @@ def _parser() -> argparse.ArgumentParser:
 
     up = commands.add_parser("up", parents=[start, named], help="start one and leave it running")
     up.set_defaults(command=_up)
+    env = commands.add_parser("env", parents=[named], help="shell lines that point at it")
+    env.set_defaults(command=_env)
     down = commands.add_parser("down", parents=[named], help="end it and remove all its traces")
     down.add_argument("--all", action="store_true", help="every one that `up` started")
     down.set_defaults(command=_down)

@@ -119,6 +119,7 @@ def _layer(
     target = cache_dir() / "images" / f"layer-{name}-{key}"
 
     def build(scratch: Path) -> None:
+        progress.say(f"building image layer {name}")
         with progress.step(f"built image layer {name}"):
             content = scratch / "content"
             content.mkdir()
@@ -155,8 +156,9 @@ def _debian_layer(progress: Progress) -> Layer:
 
 
 def _fill_debian(folder: Path) -> None:
-    # A mount namespace of its own: what debootstrap mounts goes with it, however it ends.
-    command = ["unshare", "--mount", "debootstrap", "--variant=minbase"]
+    # Namespaces of its own: its processes and mounts go with it, however it ends.
+    own = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    command = ["unshare", *own, "debootstrap", "--variant=minbase"]
     command += [f"--include={','.join(_INCLUDED)}", _SUITE, str(folder), _debian_mirror()]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if result.returncode != 0:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -24,7 +24,7 @@ from tests.cluster.errors import ClusterError, with_log_tail
 from tests.cluster.handle import Cluster, dump_cluster
 from tests.cluster.network import Network, attach, detach
 from tests.cluster.paths import REPO, new_state_dir
-from tests.cluster.processes import ProcessId, children, identify, inner_pids
+from tests.cluster.processes import HELD_BACK, ProcessId, children, identify, inner_pids
 from tests.cluster.progress import Progress
 from tests.cluster.prometheus import free_ports
 from tests.cluster.spec import Gpus, Level, Ports, Spec
@@ -102,27 +102,26 @@ def launch(options: Options, progress: Progress) -> Launched:
         ClusterError: it did not come up; the message holds the end of the failing log.
     """
     prepared = prepare(options, progress)
-    state_dir = new_state_dir()
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        # Nameless: a supervisor that fails removes the state folder, and this is to outlast it.
-        with tempfile.TemporaryFile() as complaints:
-            process = _start_supervisor(state_dir, options.level, complaints)
+    # Nameless: a supervisor that fails removes the state folder, and this is to outlast it.
+    with tempfile.TemporaryFile() as complaints, _later() as interrupts:
+        state_dir = new_state_dir()
+        process = _start_supervisor(state_dir, options.level, complaints)
+        try:
             try:
+                interrupts()
                 spec = _place(dataclasses.replace(prepared, state_dir=state_dir), process)
                 pids = _follow(process, progress)
             except (EOFError, BrokenPipeError) as error:
                 complaints.seek(0)
                 text = "the cluster's supervisor ended"
                 raise ClusterError(with_log_tail(text, complaints.read())) from error
-        cluster = _describe(spec, process, pids)
-    except BaseException:
-        # A second Ctrl-C must not stop the cleaning.
-        with _deaf():
-            take_down(state_dir)
-            if process is not None:
+            cluster = _describe(spec, process, pids)
+        except BaseException:
+            # A second Ctrl-C must not stop the cleaning.
+            with _deaf():
+                take_down(state_dir)
                 _close(process)
-        raise
+            raise
     return Launched(cluster=cluster, supervisor=process)
 
 
@@ -261,10 +260,27 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
+def _later() -> Iterator[Callable[[], None]]:
+    """Hold SIGINT and SIGTERM back until the yielded function is called, at the latest to the end.
+
+    A process that was started is known before an interrupt can make one forget it.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
+    try:
+        yield lambda: _unmask(before)
+    finally:
+        _unmask(before)
+
+
+def _unmask(before: set[int]) -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
 def _deaf() -> Iterator[None]:
     """Ignore SIGINT and SIGTERM meanwhile (only a main thread can)."""
     try:
-        before = {n: signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, signal.SIG_IGN) for number in HELD_BACK}
     except ValueError:
         yield
         return

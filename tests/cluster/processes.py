@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
+HELD_BACK = (signal.SIGINT, signal.SIGTERM)
+"""Signals that ask a command to end."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

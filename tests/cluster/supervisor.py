@@ -25,6 +25,7 @@ from tests.cluster.cleaning import remove_leftovers
 from tests.cluster.component import Component
 from tests.cluster.control import ControlServer, Request
 from tests.cluster.errors import ClusterError
+from tests.cluster.processes import HELD_BACK
 from tests.cluster.spec import Spec, load_spec
 
 
@@ -44,6 +45,8 @@ class Supervisor:
         """Until somebody ends it; 0 when it had been ready."""
         signal.signal(signal.SIGTERM, self._on_signal)
         signal.signal(signal.SIGINT, self._on_signal)
+        # Its starter held them back while it noted this process down.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_BACK)
         try:
             return self._live()
         finally:
