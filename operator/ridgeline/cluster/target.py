@@ -6,11 +6,12 @@ read, so that nothing lands on another object or over a change that was not seen
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ridgeline.cluster.api import KubernetesApi, path_of
+from ridgeline.cluster.errors import Conflict, FieldConflictError
 from ridgeline.cluster.objects import DeploymentObject, trim_deployment
 from ridgeline.terms.names import PROFILE_ENV, PROFILE_LABEL, PROFILE_MANAGER, SERVING_ANNOTATION
 
@@ -60,21 +61,27 @@ class TargetApi:
     async def apply(self, write: ProfileWrite, *, dry_run: bool = False) -> DeploymentObject:
         """Apply a profile and return the Deployment as it is then.
 
+        A dry run is stricter than the API server: it also refuses an env item that another manager
+        owns without a conflict (see `other_owners`).
+
         Raises:
             FieldConflictError: Another manager owns one of the three fields.
             StaleVersionError: The Deployment has changed since it was read.
             AnotherObjectError: It was deleted and created again.
             ClusterError: Another failure, see `errors`.
         """
-        return trim_deployment(
-            await self._api.apply(
-                path_of("apps/v1", "deployments", write.namespace, write.deployment),
-                profile_patch(write),
-                manager=PROFILE_MANAGER,
-                force=False,
-                dry_run=dry_run,
-            )
+        body = await self._api.apply(
+            path_of("apps/v1", "deployments", write.namespace, write.deployment),
+            profile_patch(write),
+            manager=PROFILE_MANAGER,
+            force=False,
+            dry_run=dry_run,
         )
+        others = other_owners(body, write.container) if dry_run else ()
+        if others:
+            named = ", ".join(repr(each.manager) for each in others)
+            raise FieldConflictError(f"{named} owns the env item {PROFILE_ENV}, too", others)
+        return trim_deployment(body)
 
 
 def profile_patch(write: ProfileWrite) -> Mapping[str, Any]:
@@ -103,6 +110,45 @@ def profile_patch(write: ProfileWrite) -> Mapping[str, Any]:
             }
         },
     }
+
+
+def other_owners(body: Mapping[str, Any], container: str) -> tuple[Conflict, ...]:
+    """Return who else owns the env item of a Deployment, by its `managedFields`.
+
+    The API server calls it no conflict when another manager's value is equal to ours, or empty and
+    written without server-side apply. That manager's next write would take our profile out all the
+    same, so it is one to us.
+    """
+    way = (
+        "f:spec",
+        "f:template",
+        "f:spec",
+        "f:containers",
+        _key_of(container),
+        "f:env",
+        _key_of(PROFILE_ENV),
+    )
+    field = f'.spec.template.spec.containers[name="{container}"].env[name="{PROFILE_ENV}"]'
+    return tuple(
+        Conflict(manager=entry.get("manager", ""), field=field)
+        for entry in body["metadata"].get("managedFields") or ()
+        if entry.get("manager") != PROFILE_MANAGER
+        and not entry.get("subresource")
+        and _leads_somewhere(entry.get("fieldsV1") or {}, way)
+    )
+
+
+def _key_of(name: str) -> str:
+    """Return how managed fields name an item of a list that is keyed by name."""
+    return "k:" + json.dumps({"name": name}, separators=(",", ":"))
+
+
+def _leads_somewhere(fields: Mapping[str, Any], way: Sequence[str]) -> bool:
+    for step in way:
+        if step not in fields:
+            return False
+        fields = fields[step]
+    return True
 
 
 def marker(serving: str) -> str:
