@@ -137,8 +137,10 @@ def rollout_of(deployment: DeploymentObject) -> RolloutFacts | None:
     )
     if settled and not deployment.paused:
         return None
+    # Counts that the controller wrote before it saw the newest spec are those of the old template.
+    seen = deployment.observed_generation >= deployment.generation
     return RolloutFacts(
-        updated=deployment.updated_replicas,
+        updated=deployment.updated_replicas if seen else 0,
         available=deployment.available_replicas,
         desired=deployment.replicas,
         paused=deployment.paused,
