@@ -4,6 +4,7 @@
     cluster.create_deployment("llama", containers=(…,), replicas=4)
     cluster.create_serving("llama", spec)
     session, stream = cluster.connect("operator-a", store)
+    cluster.list_into(store)
     …                                       # the real controller, over `session` and `store`
     cluster.advance(15.0)                   # Pods start and stop, streams deliver
 
@@ -83,14 +84,13 @@ class SimulatedCluster(SimulatedObjects):
     def connect(
         self, who: str, store: WatchStore, faults: Faults | None = None
     ) -> tuple[SimulatedSession, WatchStream]:
-        """List everything into a store, keep it up to date, and return a session for its process.
+        """Open a process's session and its watch streams; `list_into` primes its store.
 
         Args:
             who: Name of the process in the write log.
-            store: Its empty watch store.
+            store: Its watch store.
             faults: Which of its calls go wrong.
         """
-        self.list_into(store)
         stream = WatchStream(store)
         self._streams.append(stream)
         return SimulatedSession(self, who, faults), stream

@@ -154,10 +154,10 @@ class Workload:
         self._sync_at = min(self._sync_at, now + self.pace.sync_seconds)
 
     def settle(self, now: float) -> None:
-        """Make it a Deployment that has been up for a long time: every Pod Ready since `now`."""
+        """Make it a Deployment that is up: every Pod Ready since `now` that can be."""
         while len(self.pods) < self.replicas:
             pod = self._create(now)
-            pod.ready_since = float(int(now))
+            pod.ready_since = float(int(now)) if self.pace.starts(pod.template) else None
         self.observed_generation = self.generation
         self.counts = self._counted(now)
         self._told_generation = self.generation

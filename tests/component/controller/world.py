@@ -121,6 +121,7 @@ class Process:
             window_seconds=WINDOW,
         )
         self.next_tick = cluster.now
+        cluster.list_into(self.store)
 
     async def work(self) -> None:
         """Do what is due now: a tick, and the event passes."""
