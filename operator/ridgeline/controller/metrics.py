@@ -88,6 +88,7 @@ class OperatorMetrics:
             "profile",
         )
         self._profiles: dict[tuple[str, str, str], str] = {}
+        self._cutoffs: dict[tuple[str, str], frozenset[str]] = {}
 
     def observe_snapshot(self, snapshot: TelemetrySnapshot, seconds: Mapping[str, float]) -> None:
         """Record how one read of an endpoint went."""
@@ -110,7 +111,11 @@ class OperatorMetrics:
         self._set_profile(namespace, serving, "desired", profile)
 
     def set_cutoffs(self, namespace: str, serving: str, cutoffs: Mapping[str, float]) -> None:
-        """Record the cut-off above each profile's range."""
+        """Record the cut-off above each profile's range, and drop those of other profiles."""
+        key = (namespace, serving)
+        for gone in self._cutoffs.get(key, frozenset()) - cutoffs.keys():
+            self._cutoff.remove(*key, gone)
+        self._cutoffs[key] = frozenset(cutoffs)
         for profile, value in cutoffs.items():
             self._cutoff.labels(namespace, serving, profile).set(value)
 
@@ -130,6 +135,7 @@ class OperatorMetrics:
             self.rolls,
         ):
             metric.remove_by_labels(labels)
+        self._cutoffs.pop((namespace, serving), None)
         for key in [key for key in self._profiles if key[:2] == (namespace, serving)]:
             del self._profiles[key]
 
@@ -143,7 +149,7 @@ class OperatorMetrics:
             (self._expected, estimates.expected_replicas),
         ):
             if value is None:
-                gauge.remove_by_labels({"namespace": namespace, "serving": serving})
+                gauge.remove(namespace, serving)
             else:
                 gauge.labels(namespace, serving).set(value)
 
