@@ -25,6 +25,10 @@ log = logging.getLogger(__name__)
 PASSES_AT_ONCE: Final = 8
 """Servings that one batch works on at a time: their waits for the API server overlap."""
 
+SHARE_OF_TICK_TO_READ: Final = 1 / 3
+"""Share of a tick that it waits for its endpoints; what a slower one answers counts in the next, so
+that it holds up nobody else's servings."""
+
 GATHER_SECONDS: Final = 0.2
 """Events of a rolling update come in bursts; one pass answers a burst."""
 
@@ -51,7 +55,9 @@ class Cadence:
         self._tick_seconds = tick_seconds
         self._window_seconds = window_seconds
         self._snapshots: dict[str, TelemetrySnapshot] = {}
+        self._reading: dict[str, asyncio.Task[TelemetrySnapshot]] = {}
         self._waiting: set[Key] = set()
+        self._targets: dict[Key, str] = {}
         self._woken = asyncio.Event()
         self._last_batch = stopwatch()
         self._busy = asyncio.Lock()
@@ -64,16 +70,36 @@ class Cadence:
 
     async def run(self) -> None:
         """Tick and work until cancelled; no pass is made before telemetry was read once."""
-        await self.tick()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._tick_for_ever())
-            group.create_task(self._work_for_ever())
+        try:
+            await self.tick(patience_seconds=None)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._tick_for_ever())
+                group.create_task(self._work_for_ever())
+        finally:
+            await self.stop_reading()
 
-    async def tick(self) -> None:
-        """Read every endpoint and ask for a pass over every serving."""
+    async def stop_reading(self) -> None:
+        """Give up the readings that no endpoint has answered yet."""
+        for reading in self._reading.values():
+            reading.cancel()
+        await asyncio.gather(*self._reading.values(), return_exceptions=True)
+        self._reading.clear()
+
+    async def tick(self, patience_seconds: float | None = 5.0) -> None:
+        """Read every endpoint and ask for a pass over every serving.
+
+        Args:
+            patience_seconds: How long to wait for the endpoints; `None` for as long as they take.
+                What a slower one answers counts in a later tick.
+        """
         now = self._clock()
-        readings = await asyncio.gather(*(self._read(name, now) for name in self._sources))
-        self._snapshots.update({each.endpoint: each for each in readings if each is not None})
+        for name in self._sources.keys() - self._reading.keys():
+            self._reading[name] = asyncio.create_task(self._read(name, now), name=f"read {name}")
+        if self._reading:
+            await asyncio.wait(self._reading.values(), timeout=patience_seconds)
+        for name, reading in list(self._reading.items()):
+            if reading.done():
+                self._snapshots[name] = self._reading.pop(name).result()
         servings = self._store.servings.all()
         self._metrics.servings.set(len(servings))
         self.wake(*((each.namespace, each.name) for each in servings))
@@ -103,7 +129,7 @@ class Cadence:
         while True:
             await asyncio.sleep(max(0.0, self._tick_seconds - (stopwatch() - started)))
             started = stopwatch()
-            await self.tick()
+            await self.tick(self._tick_seconds * SHARE_OF_TICK_TO_READ)
 
     async def _work_for_ever(self) -> None:
         while True:
@@ -112,12 +138,19 @@ class Cadence:
             self._woken.clear()
             await self.work_off()
 
-    async def _read(self, name: str, now: float) -> TelemetrySnapshot | None:
+    async def _read(self, name: str, now: float) -> TelemetrySnapshot:
         try:
             snapshot = await self._sources[name].read(now)
-        except Exception:
+        except Exception as error:
             log.exception("reading a telemetry endpoint failed", extra={"endpoint": name})
-            return None
+            before = self._snapshots.get(name)
+            snapshot = TelemetrySnapshot(
+                endpoint=name,
+                taken_at=now,
+                window_seconds=self._window_seconds,
+                error=f"reading it failed ({type(error).__name__}); see the operator's log",
+                answered_at=before.answered_at if before is not None else None,
+            )
         self._metrics.observe_snapshot(snapshot, snapshot.query_seconds)
         return snapshot
 
@@ -153,8 +186,16 @@ class Cadence:
     def _changed(self, kind: Kind, namespace: str, name: str) -> None:
         """Wake the servings that a change in the store concerns."""
         if kind is Kind.SERVING:
-            rivals = self._servings_of(namespace, self._target_of((namespace, name)))
-            self.wake((namespace, name), *rivals)
+            key = (namespace, name)
+            before, now = self._targets.get(key), self._target_of(key)
+            if now is None:
+                self._targets.pop(key, None)
+            else:
+                self._targets[key] = now
+            rivals = {
+                each for target in {before, now} for each in self._servings_of(namespace, target)
+            }
+            self.wake(key, *rivals)
         else:
             self.wake(*self._servings_of(namespace, name))
 
@@ -163,6 +204,8 @@ class Cadence:
         return (serving.spec.get("targetRef") or {}).get("name") if serving else None
 
     def _servings_of(self, namespace: str, deployment: str | None) -> list[Key]:
+        if deployment is None:
+            return []
         return [
             (each.namespace, each.name)
             for each in self._store.servings.all()
