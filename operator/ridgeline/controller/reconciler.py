@@ -7,15 +7,16 @@ all the same, so that its metrics and its fast memory are ready when it takes ov
 
 import logging
 from dataclasses import dataclass, replace
-from typing import Final
 
 from ridgeline.api.errors import InvalidServing
+from ridgeline.cluster.errors import NotFoundError
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.store import Key, WatchStore
+from ridgeline.controller.block import Block, blocked, told_block
+from ridgeline.controller.budget import rolling
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import Leader, Reports, Targets
-from ridgeline.controller.reporter import Reporter, reference
-from ridgeline.controller.resolve import resolve_target
+from ridgeline.controller.reporter import NotLeaderError, Reporter, reference
 from ridgeline.controller.rolling import Order, Refusal, TargetMovedError, begin, rehearse
 from ridgeline.controller.view import Snapshots, View, look, spec_of
 from ridgeline.engine.speculative_config import Profile
@@ -32,14 +33,10 @@ from ridgeline.policy.roll import (
     seen_is_older,
     undone_by_others,
 )
-from ridgeline.policy.status import roll_of
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
 
 log = logging.getLogger(__name__)
-
-BLOCK_SECONDS: Final = 600.0
-"""A refused write is tried again after this time, or at once when serving or target changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +52,6 @@ class Options:
     stale_after_seconds: float
     max_concurrent_rolls: int
     frozen: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """A refusal that is not asked for again while nothing changes."""
-
-    problem: Problem
-    serving_generation: int
-    target_generation: int
-    until: float
 
 
 @dataclass(slots=True)
@@ -127,11 +114,27 @@ class Reconciler:
         target = view.target_facts
         if target is not None and seen_is_older(view.roll, target):
             return  # the watch stream is still behind our own write; it will wake us
-        view = view.with_roll_moved_on()
+        view = (await self._with_live_target(view)).with_roll_moved_on()
         if self._must_resume(view):
             await self._resume(view, mind)
         else:
             await self._decide(view, mind)
+
+    async def _with_live_target(self, view: View) -> View:
+        """Return the view with the target as it is now, where a roll was announced.
+
+        Whether it was begun is not known while the answer to its write is lost, and the watch
+        stream may be behind that write: an announced roll is judged by a read alone.
+        """
+        announced = view.roll is not None and view.roll.state is RollState.INTENDED
+        if not announced or view.target_facts is None or not self._leader.held:
+            return view
+        try:
+            live = await self._targets.read(view.serving.namespace, view.spec.target_ref.name)
+        except NotFoundError:
+            return view  # the watch stream will tell; until then nothing can be written either
+        self._store.put_deployment(live)
+        return view.with_target(live)
 
     def _must_resume(self, view: View) -> bool:
         """Tell whether a roll was announced by a process that did not live to begin it."""
@@ -153,11 +156,13 @@ class Reconciler:
         await self._begin(view, mind, profile, roll, decision=None)
 
     async def _decide(self, view: View, mind: Mind) -> None:
-        problem = self._obstacle(view, mind)
+        problem = await self._obstacle(view, mind)
         # Nobody acts on a serving with an obstacle; what would be best is still worth telling.
         settings = replace(view.settings, suspended=True) if problem else view.settings
         decision = decide(view.facts, settings, view.memory, view.now)
-        if decision.outcome is Outcome.SWITCH and not self._roll_budget_left(view):
+        if problem is not None:
+            decision = replace(decision, reason=problem.reason, message=problem.message)
+        elif decision.outcome is Outcome.SWITCH and not self._roll_budget_left(view):
             decision = _held_for_budget(decision, view, self._options.max_concurrent_rolls)
         self._observe(view, decision)
         if decision.outcome is not Outcome.SWITCH:
@@ -166,7 +171,7 @@ class Reconciler:
         elif self._leader.held:
             await self._switch(view, mind, decision)
 
-    def _obstacle(self, view: View, mind: Mind) -> Problem | None:
+    async def _obstacle(self, view: View, mind: Mind) -> Problem | None:
         """Return what keeps us from acting, apart from what the facts of the moment say."""
         target = view.target_facts
         if target is None:
@@ -174,27 +179,34 @@ class Reconciler:
             return None
         if undone_by_others(view.roll, target, view.serving.generation):
             return _undone(view, target)
-        block = mind.block
-        if block is None:
+        return await self._standing_refusal(view, mind, target)
+
+    async def _standing_refusal(
+        self, view: View, mind: Mind, target: TargetFacts
+    ) -> Problem | None:
+        """Return why our write was refused, as long as a dry run would still be."""
+        block = mind.block or told_block(view, target)
+        mind.block = block if block is not None and block.concerns(view, target) else None
+        profile = view.profile(block.profile) if block is not None else None
+        if mind.block is None or profile is None:
             return None
-        stands = (
-            block.serving_generation == view.serving.generation
-            and block.target_generation == target.generation
-            and view.now < block.until
-        )
-        if not stands:
+        may_try = self._leader.held and not view.settings.suspended and target.rollout is None
+        if not may_try or not mind.block.due(view, target):
+            return mind.block.problem
+        try:
+            refusal = await rehearse(self._targets, _order(view, profile, target))
+        except TargetMovedError:
+            return mind.block.problem
+        if refusal is None:
             mind.block = None
             return None
-        return block.problem
+        mind.block = blocked(view, target, profile.name, refusal.problem)
+        return refusal.problem
 
     def _roll_budget_left(self, view: View) -> bool:
-        key = (view.serving.namespace, view.serving.name)
-        rolling = set(self._beginning)
-        for serving in self._store.servings.all():
-            roll = roll_of(serving.status)
-            if roll is not None and roll.open and not serving.deleting:
-                rolling.add((serving.namespace, serving.name))
-        return len(rolling - {key}) < self._options.max_concurrent_rolls
+        others = self._beginning | rolling(self._store, view.now)
+        others.discard((view.serving.namespace, view.serving.name))
+        return len(others) < self._options.max_concurrent_rolls
 
     async def _switch(self, view: View, mind: Mind, decision: Decision) -> None:
         target, profile = view.target_facts, view.profile(decision.profile)
@@ -214,7 +226,7 @@ class Reconciler:
         try:
             refusal = await rehearse(self._targets, _order(view, profile, target))
             if refusal is not None:
-                await self._refused(view, mind, refusal)
+                await self._refused(view, mind, refusal, profile)
                 return
             announced = replace(view, roll=intent, memory=decision.memory)
             serving = await self._reporter.report(announced, decision, obliged=True)
@@ -231,6 +243,8 @@ class Reconciler:
         target = view.target_facts
         if target is None:
             raise AssertionError("a roll can only begin on a known target")
+        if not self._leader.held:
+            raise NotLeaderError("the Lease was lost before the roll began; its holder goes on")
         try:
             outcome = await begin(self._targets, _order(view, profile, target))
         except TargetMovedError as error:
@@ -238,17 +252,13 @@ class Reconciler:
             await self._abandon(view, mind)
             return
         if isinstance(outcome, Refusal):
-            await self._refused(await self._abandon(view, mind), mind, outcome)
+            await self._refused(await self._abandon(view, mind), mind, outcome, profile)
             return
         self._metrics.rolls.labels(view.serving.namespace, view.serving.name, profile.name).inc()
         self._metrics.writes.labels("profile").inc()
         self._store.put_deployment(outcome)
         log.info("roll begun", extra={**reference(view.serving), "profile": profile.name})
-        resolved = resolve_target(view.spec, view.profiles, outcome, None)
-        facts = replace(
-            view.facts, target=resolved if isinstance(resolved, Problem) else resolved.facts
-        )
-        view = replace(view, facts=facts, roll=begun(intent, outcome.generation))
+        view = replace(view.with_target(outcome), roll=begun(intent, outcome.generation))
         if decision is None:
             decision = decide(view.facts, view.settings, view.memory, view.now)
         await self._reporter.report(view, decision)
@@ -263,19 +273,13 @@ class Reconciler:
         memory = abandon_switch(view.memory, view.now)
         view = replace(view, roll=abandoned(view.roll, view.now), memory=memory)
         mind.fast = FastMemory()
-        return replace(view, serving=await self._reporter.report(view, _watching(view)))
+        return replace(view, serving=await self._reporter.report(view, _judged_afresh(view)))
 
-    async def _refused(self, view: View, mind: Mind, refusal: Refusal) -> None:
-        target = view.target_facts
+    async def _refused(self, view: View, mind: Mind, refusal: Refusal, profile: Profile) -> None:
         mind.fast = FastMemory()
-        if target is not None:
-            mind.block = Block(
-                problem=refusal.problem,
-                serving_generation=view.serving.generation,
-                target_generation=target.generation,
-                until=view.now + BLOCK_SECONDS,
-            )
-        await self._reporter.report(view, _watching(view), refusal.problem)
+        if view.target_facts is not None:
+            mind.block = blocked(view, view.target_facts, profile.name, refusal.problem)
+        await self._reporter.report(view, _judged_afresh(view), refusal.problem)
 
     def _observe(self, view: View, decision: Decision) -> None:
         namespace, name = view.serving.namespace, view.serving.name
@@ -298,9 +302,10 @@ class Reconciler:
             self._metrics.forget(*key)
 
 
-def _watching(view: View) -> Decision:
-    """Decide without acting: what would be best, and why nothing is done."""
-    return decide(view.facts, replace(view.settings, suspended=True), view.memory, view.now)
+def _judged_afresh(view: View) -> Decision:
+    """Decide as if nothing had been seen before: never a switch, since nobody has dwelled yet."""
+    memory = replace(view.memory, fast=FastMemory())
+    return decide(view.facts, view.settings, memory, view.now)
 
 
 def _order(view: View, profile: Profile, target: TargetFacts) -> Order:

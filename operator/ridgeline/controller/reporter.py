@@ -22,6 +22,10 @@ from ridgeline.terms.reasons import Reason
 log = logging.getLogger(__name__)
 
 
+class NotLeaderError(ClusterError):
+    """This process was about to write and is not the leader any more."""
+
+
 class Reporter:
     """Writes statuses and Events; silent while this process is not the leader."""
 
@@ -64,7 +68,8 @@ class Reporter:
             view: What was seen and is remembered.
             decision: What was decided.
             problem: What keeps the serving from working, beyond what the decision tells.
-            obliged: Fail when the serving is gone, instead of leaving it at that.
+            obliged: Fail when it cannot be written, because the serving or the Lease is gone,
+                instead of leaving it at that.
 
         Raises:
             ClusterError: The status could not be written.
@@ -101,8 +106,10 @@ class Reporter:
             serving: The serving as it was read.
             document: Its new status.
             now: Epoch seconds.
-            obliged: Fail when it cannot be written, even because the serving is gone.
+            obliged: Fail when it cannot be written, even because the serving or the Lease is gone.
         """
+        if obliged and not self._leader.held:
+            raise NotLeaderError("the Lease was lost before the roll was announced")
         if document == serving.status or not self._leader.held:
             return serving
         try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ridgeline.api.serving import parse_serving
 from ridgeline.api.spec import SpeculativeServingSpec
-from ridgeline.cluster.objects import ServingObject
+from ridgeline.cluster.objects import DeploymentObject, ServingObject
 from ridgeline.cluster.store import WatchStore
 from ridgeline.controller.observe import facts_of
 from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_target
@@ -13,12 +13,13 @@ from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Facts, Problem, TargetFacts
 from ridgeline.policy.lifecycle import abandon_switch, finish_switch
 from ridgeline.policy.memory import FastMemory, Memory
-from ridgeline.policy.roll import Roll, moved_on
+from ridgeline.policy.roll import Roll, abandoned, moved_on
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.status import roll_of, slow_memory_of
 from ridgeline.settings.resolve import profiles_of, settings_of, telemetry_of
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from ridgeline.terms.names import API_VERSION, SERVING_KIND
+from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
 
 Snapshots = Callable[[str], TelemetrySnapshot | Problem]
@@ -48,17 +49,52 @@ class View:
         """Return the profile of that name, `None` when the serving has none."""
         return next((each for each in self.profiles if each.name == name), None)
 
+    def with_target(self, deployment: DeploymentObject) -> "View":
+        """Return the view with the target as an answer of the API server tells it."""
+        target = resolve_target(self.spec, self.profiles, deployment, None)
+        known = target if isinstance(target, Problem) else target.facts
+        return replace(self, target=target, facts=replace(self.facts, target=known))
+
     def with_roll_moved_on(self) -> "View":
         """Return the view with the roll as the target shows it, its switch closed if it ended."""
-        target = self.target_facts
-        if self.roll is None or target is None:
+        if self.roll is None:
             return self
-        roll = moved_on(self.roll, target, self.now)
+        roll = self._moved_on(self.roll)
         memory = self.memory
         if self.roll.open and not roll.open:
             gave_up = roll.state is RollState.ABANDONED
             memory = (abandon_switch if gave_up else finish_switch)(memory, self.now)
+        if roll.state is RollState.UNDONE and self.roll.state is not RollState.UNDONE:
+            # Only an edit of the serving after this moment hands the target back.
+            roll = replace(roll, serving_generation=self.serving.generation)
         return replace(self, roll=roll, memory=memory)
+
+    def _moved_on(self, roll: Roll) -> Roll:
+        if isinstance(self.target, Problem):
+            gone = self.target.reason is Reason.TARGET_NOT_FOUND
+            return abandoned(roll, self.now) if gone and roll.open else roll
+        target = self.target.facts
+        if self._still_carries(roll, self.target):
+            target = replace(target, active_profile=roll.to_profile)
+        return moved_on(roll, target, self.now)
+
+    def _still_carries(self, roll: Roll, target: ResolvedTarget) -> bool:
+        """Tell whether the template still has what the roll wrote, whatever it is called by now.
+
+        A profile that was renamed, removed or edited in the serving does not describe the template
+        any more; nobody took it out of there for that.
+        """
+        if roll.state not in (RollState.ROLLING, RollState.FINISHED):
+            return False
+        if target.facts.uid != roll.target_uid:
+            return False
+        if target.facts.generation == roll.target_generation:
+            return True
+        if self.serving.generation <= roll.serving_generation:
+            return False
+        labelled = target.deployment.template_profile == roll.to_profile
+        unnamed = self.profile(roll.to_profile) is None
+        return unnamed or (labelled and target.facts.active_profile is None)
 
 
 def spec_of(serving: ServingObject) -> SpeculativeServingSpec:
