@@ -58,8 +58,13 @@ class ReportingApi:
     ) -> ServingObject:
         """Replace the status of a serving by `status`, all of which is ours.
 
+        The write names the version that was read: the API server does not look at the uid of a
+        status, and would give one serving's history to the next of the same name.
+
         Raises:
-            ClusterError: See `errors`; `AnotherObjectError` when it was created anew meanwhile.
+            NotFoundError: It does not exist any more.
+            StaleVersionError: It was changed, or deleted and created anew, since it was read.
+            ClusterError: Another failure, see `errors`.
         """
         body = {
             "apiVersion": API_VERSION,
@@ -68,6 +73,7 @@ class ReportingApi:
                 "name": serving.name,
                 "namespace": serving.namespace,
                 "uid": serving.uid,
+                "resourceVersion": serving.resource_version,
             },
             "status": status,
         }
