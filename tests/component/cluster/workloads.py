@@ -8,7 +8,7 @@ from ridgeline.cluster.api import KubernetesApi, path_of
 from ridgeline.cluster.errors import StaleVersionError
 from ridgeline.cluster.objects import DeploymentObject
 from ridgeline.cluster.target import ProfileWrite, TargetApi
-from ridgeline.terms.names import PROFILE_ENV
+from ridgeline.terms.names import API_VERSION, PROFILE_ENV, SERVING_KIND
 
 EAGLE = '{"method":"eagle","model":"org/head","num_speculative_tokens":4}'
 
@@ -43,6 +43,22 @@ def deployment(
                 "metadata": {"labels": {"app": name, **(labels or {})}},
                 "spec": {"containers": [vllm]},
             },
+        },
+    }
+
+
+def serving(room: str, name: str) -> dict[str, Any]:
+    """A serving of the Deployment of the same name."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": SERVING_KIND,
+        "metadata": {"name": name, "namespace": room},
+        "spec": {
+            "targetRef": {"name": name},
+            "profiles": [
+                {"name": "eagle2", "method": "Eagle", "model": "o/h", "numSpeculativeTokens": 4},
+                {"name": "none", "method": "Disabled"},
+            ],
         },
     }
 
