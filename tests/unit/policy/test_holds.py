@@ -113,6 +113,11 @@ def test_own_roll_that_nobody_closed() -> None:
     assert_held(decision, Reason.ROLLOUT_UNDER_WAY, "own_roll", "90 s ago", "to none")
 
 
+def test_own_roll_ahead_of_the_clock() -> None:
+    decision = about_to_switch(memory=memory(switch(None, began_ago=-90.0), towards="none"))
+    assert_held(decision, Reason.ROLLOUT_UNDER_WAY, "own_roll", "decided 0 s ago")
+
+
 def test_unfinished_switch_hidden_behind_a_finished_one() -> None:
     held = about_to_switch(memory=memory(switch(None, began_ago=9000.0), switch(5000.0)))
     assert_held(held, Reason.ROLLOUT_UNDER_WAY, "own_roll")
@@ -163,6 +168,10 @@ class TestReadyReplicas:
         decision = about_to_switch(facts=facts(30.0, desired=0))
         assert_held(decision, Reason.NO_READY_REPLICAS, "ready_replicas", "scaled to 0")
 
+    def test_one_replica_is_enough(self) -> None:
+        alone = facts(replicas=pods(30.0, count=1), desired=1)
+        assert about_to_switch(facts=alone).outcome is Outcome.SWITCH
+
 
 class TestSettling:
     @pytest.mark.parametrize(("ago", "outcome"), [(119.0, Outcome.HOLD), (120.0, Outcome.SWITCH)])
@@ -179,7 +188,9 @@ class TestSettling:
         assert_held(decision, Reason.REPLICAS_SETTLING, "settling", "0 s ago")
 
     def test_all_pods_are_young(self) -> None:
-        young = [replace(each, ready_seconds=WINDOW - 1.0) for each in pods(30.0)]
+        ages = (5.0, WINDOW - 1.0, 20.0, 0.0)
+        group = zip(pods(30.0), ages, strict=True)
+        young = [replace(each, ready_seconds=age) for each, age in group]
         decision = about_to_switch(facts=facts(replicas=young))
         assert_held(decision, Reason.REPLICAS_SETTLING, "settling", "all 4", "119 s")
         assert decision.diagnostics.estimates.pending_replicas == 4

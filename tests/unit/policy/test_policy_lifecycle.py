@@ -69,12 +69,13 @@ def test_cooldown_left() -> None:
 
 
 def test_small_steps_of_the_clock_leave_memory_alone() -> None:
-    ahead = memory(switch(-299.0, began_ago=-250.0), towards="none", crossed_ago=-300.0)
+    ahead = memory(switch(-300.0, began_ago=-300.0), towards="none", crossed_ago=-300.0)
     assert mend_times(ahead, NOW) is ahead
 
 
 def test_times_of_a_wrong_clock_become_now() -> None:
-    wrong = memory(switch(-9000.0, began_ago=-8000.0), switch(50.0), towards="none")
+    within = switch(-300.0, began_ago=-300.0)
+    wrong = memory(switch(-9000.0, began_ago=-8000.0), within, towards="none")
     mended = mend_times(wrong, NOW)
     assert (mended.slow.switches[0].started_at, mended.slow.switches[0].finished_at) == (NOW, NOW)
     assert mended.slow.switches[1] == wrong.slow.switches[1]
