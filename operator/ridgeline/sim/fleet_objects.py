@@ -170,6 +170,12 @@ class SimulatedObjects:
         workload.touch(self.now, "kubectl-rollout")
         self._announce(workload)
 
+    def note(self, name: str, namespace: str = NAMESPACE) -> None:
+        """Change something in a Deployment that is no part of its spec: its version grows."""
+        workload = self._workload(name, namespace)
+        workload.version = workload.next_version()
+        self._announce(workload)
+
     def set_containers(
         self,
         name: str,

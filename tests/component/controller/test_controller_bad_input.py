@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def _deploy(world: World) -> None:
     world.deploy(users=HIGH)
 
 
-def _broken(*containers: Container, **fields: object) -> Callable[[World], None]:
+def _broken(*containers: Container, **fields: Any) -> Callable[[World], None]:
     def breaks(world: World) -> None:
         world.deploy(users=HIGH, containers=containers)
         world.cluster.create_serving("llama", spec(**fields))
