@@ -1,5 +1,6 @@
 """Who may act: the leader, not a standby; nobody while frozen or suspended; and deletion."""
 
+from ridgeline.cluster.store import Kind
 from ridgeline.sim.session import Call, CallKind
 from tests.component.controller.world import HIGH, LOW, World, settled, spec
 
@@ -65,6 +66,9 @@ async def test_a_lease_lost_after_the_announcement_leaves_the_roll_to_the_succes
     await world.run(120)
     assert world.roll() == "Intended"
     assert world.profiles_written() == []
+    failures = process.metrics.registry.get_sample_value
+    labels = {"namespace": "default", "serving": "llama"}
+    assert failures("ridgeline_pass_failures_total", labels) == 1
     world.start(who="successor")
     assert await world.run(600, until=world.finished("none"))
     assert world.history() == [("eagle2", "none", True)]
@@ -183,3 +187,25 @@ async def test_a_paused_or_stalled_rollout_is_named() -> None:
     assert world.status()["lastDecision"]["reason"] == "RolloutPaused"
     world.cluster.pause("llama", False)
     assert await world.run(600, until=world.finished("none"))
+
+
+async def test_a_successor_whose_stream_is_behind_the_last_roll_waits_for_it() -> None:
+    world = World()
+    world.deploy()
+    world.cluster.create_serving("llama", spec())
+    leader = world.start(who="a")
+    standby = world.start(who="b", held=False)
+    await world.run(180)
+    standby.stream.stalled = {Kind.DEPLOYMENT}
+    world.users["llama"] = HIGH
+    assert await world.run(600, until=world.finished("none"))
+    world.kill(leader)
+    standby.leader.held = True
+    began = world.cluster.now
+    await world.run(600)
+    assert [each for each in world.cluster.writes if each.at > began] == []
+    standby.stream.stalled = set()
+    await world.run(60)
+    assert world.history() == [("eagle2", "none", True)]
+    assert world.roll() == "Finished"
+    assert world.profiles_written() == ["none"]
