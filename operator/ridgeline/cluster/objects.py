@@ -186,10 +186,14 @@ def epoch(timestamp: str) -> float:
 
 
 def _last_writer(entries: Iterable[Json]) -> str:
+    # Who owns nothing of the spec wrote something else: the Deployment controller, for one, writes
+    # an annotation at each revision.
     writers = [
         (each.get("time", ""), each.get("manager", ""))
         for each in entries
-        if not each.get("subresource") and each.get("manager") != PROFILE_MANAGER
+        if not each.get("subresource")
+        and each.get("manager") != PROFILE_MANAGER
+        and "f:spec" in (each.get("fieldsV1") or {})
     ]
     return max(writers, default=("", ""))[1]
 
