@@ -106,10 +106,10 @@ def _start_prometheus(node: str, options: Options, work: Path, progress: Progres
     config.write_text(pod_discovery_config(in_node, scrape_interval_s=options.scrape_interval_s))
     binary = tools.ensure(tools.PROMETHEUS, progress) / "prometheus"
     for file in (binary, config):
-        _run("docker", "cp", str(file), f"{node}:/root/{file.name}")
+        _run("docker", "cp", str(file), f"{node}:/kind/{file.name}")
     listen = f"--web.listen-address=0.0.0.0:{_PROMETHEUS_PORT}"
-    arguments = ["--config.file=/root/prometheus.yml", "--storage.tsdb.path=/root/tsdb", listen]
-    _run("docker", "exec", "--detach", node, "/root/prometheus", *arguments)
+    arguments = ["--config.file=/kind/prometheus.yml", "--storage.tsdb.path=/kind/tsdb", listen]
+    _run("docker", "exec", "--detach", node, "/kind/prometheus", *arguments)
     template = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
     address = _run("docker", "inspect", "--format", template, node).strip()
     return f"http://{address}:{_PROMETHEUS_PORT}"
