@@ -146,6 +146,7 @@ class World:
         self.options = options
         self.processes: list[Process] = []
         self.lost = 0
+        self.successor_faults: Faults | None = None
 
     def deploy(
         self,
@@ -190,7 +191,7 @@ class World:
                 except ProcessLostError:
                     self.lost += 1
                     self.kill(process)
-                    self.start(faults=None)
+                    self.start(faults=self.successor_faults)
             if until():
                 return True
         return False
