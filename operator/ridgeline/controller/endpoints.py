@@ -3,16 +3,35 @@
 They run on threads of their own, so that a stuck event loop still answers, and says that it is.
 """
 
+import socket
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 Probe = Callable[[], str | None]
 """Returns why the answer is no, `None` for yes."""
+
+
+SILENCE_SECONDS: Final = 10.0
+"""A connection that asks nothing for so long gives its thread back."""
+
+
+class _DualStackServer(ThreadingHTTPServer):
+    """Listens on IPv4 and IPv6: the kubelet probes the address family of the Pod."""
+
+    daemon_threads = True
+    address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+
+    def server_bind(self) -> None:
+        """Bind, for both families where there are two."""
+        if self.address_family is socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
 
 
 class OwnEndpoints:
@@ -24,6 +43,8 @@ class OwnEndpoints:
         pages: dict[str, Probe] = {"/healthz": alive, "/readyz": ready}
 
         class Handler(BaseHTTPRequestHandler):
+            timeout = SILENCE_SECONDS
+
             def do_GET(self) -> None:
                 path = self.path.partition("?")[0]
                 if path == "/metrics":
@@ -45,8 +66,7 @@ class OwnEndpoints:
             def log_message(self, format: str, *args: object) -> None:
                 """Keep scrapes and probes out of the log."""
 
-        self._server = ThreadingHTTPServer(("", port), Handler)
-        self._server.daemon_threads = True
+        self._server = _DualStackServer(("", port), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
