@@ -12,6 +12,7 @@ from typing import Final
 
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.cluster.store import Key, Kind, WatchStore
+from ridgeline.controller.claims import Claims
 from ridgeline.controller.clock import Clock, stopwatch
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import TelemetrySource
@@ -57,16 +58,22 @@ class Cadence:
         self._snapshots: dict[str, TelemetrySnapshot] = {}
         self._reading: dict[str, asyncio.Task[TelemetrySnapshot]] = {}
         self._waiting: set[Key] = set()
-        self._targets: dict[Key, str] = {}
+        self._claims = Claims()
         self._woken = asyncio.Event()
-        self._last_batch = stopwatch()
+        self._last_progress = stopwatch()
         self._busy = asyncio.Lock()
+        for serving in store.servings.all():
+            self._claims.update((serving.namespace, serving.name), serving)
         store.listen(self._changed)
 
     @property
     def idle_seconds(self) -> float:
-        """Time since the worker last ended a batch, for the liveness probe."""
-        return stopwatch() - self._last_batch
+        """Time since the worker last ended a pass, or had none to make, for the liveness probe.
+
+        Not a batch: while the API server hangs, a batch of many servings takes as long as all of
+        their calls, and a restart would not shorten it.
+        """
+        return stopwatch() - self._last_progress
 
     async def run(self) -> None:
         """Tick and work until cancelled; no pass is made before telemetry was read once."""
@@ -116,7 +123,7 @@ class Cadence:
             batch, self._waiting = self._waiting, set()
             gate = asyncio.Semaphore(PASSES_AT_ONCE)
             await asyncio.gather(*(self._pass(key, gate) for key in sorted(batch)))
-            self._last_batch = stopwatch()
+            self._last_progress = stopwatch()
 
     async def finish_batch(self, timeout_seconds: float = 10.0) -> None:
         """Wait until the batch under way has ended, and let no other begin."""
@@ -166,7 +173,8 @@ class Cadence:
             except Exception:
                 self._metrics.failures.labels(*key).inc()
                 log.exception("pass failed", extra=reference)
-            self._metrics.pass_seconds.observe(stopwatch() - started)
+            self._last_progress = stopwatch()
+            self._metrics.pass_seconds.observe(self._last_progress - started)
 
     def _snapshot(self, name: str) -> TelemetrySnapshot | Problem:
         if name not in self._sources:
@@ -187,28 +195,6 @@ class Cadence:
         """Wake the servings that a change in the store concerns."""
         if kind is Kind.SERVING:
             key = (namespace, name)
-            before, now = self._targets.get(key), self._target_of(key)
-            if now is None:
-                self._targets.pop(key, None)
-            else:
-                self._targets[key] = now
-            rivals = {
-                each for target in {before, now} for each in self._servings_of(namespace, target)
-            }
-            self.wake(key, *rivals)
+            self.wake(*self._claims.update(key, self._store.servings.get(key)))
         else:
-            self.wake(*self._servings_of(namespace, name))
-
-    def _target_of(self, key: Key) -> str | None:
-        serving = self._store.servings.get(key)
-        return (serving.spec.get("targetRef") or {}).get("name") if serving else None
-
-    def _servings_of(self, namespace: str, deployment: str | None) -> list[Key]:
-        if deployment is None:
-            return []
-        return [
-            (each.namespace, each.name)
-            for each in self._store.servings.all()
-            if each.namespace == namespace
-            and (each.spec.get("targetRef") or {}).get("name") == deployment
-        ]
+            self.wake(*self._claims.of(namespace, name))

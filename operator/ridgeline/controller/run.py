@@ -36,7 +36,7 @@ from ridgeline.telemetry.reader import TelemetryReader
 log = logging.getLogger(__name__)
 
 STUCK_AFTER_TICKS: Final = 8
-"""The worker is taken for stuck when it has ended no batch for this many ticks."""
+"""The worker is taken for stuck when it has ended no pass for this many ticks."""
 
 FIRST_RELIST_SECONDS: Final = 10.0
 """What was deleted between the first listing and the start of the streams is found after this."""

@@ -54,6 +54,20 @@ async def test_a_conflict_survives_scaling_a_restart_and_an_edit_without_a_new_e
     assert world.condition("Stalled") == ("True", "FieldConflict")
 
 
+async def test_a_conflict_is_tried_again_by_the_leader_only_and_not_while_suspended() -> None:
+    world = await _contested()
+    standby = world.start(who="standby", held=False)
+    await world.run(HOUR)
+    assert standby.session.calls == []
+    world.kill(standby)
+    world.cluster.edit_serving("llama", spec(suspend=True))
+    await world.run(30)
+    before = world.tries()
+    await world.run(HOUR)
+    assert world.tries() == before
+    assert world.condition("Stalled") == ("True", "FieldConflict")
+
+
 async def test_a_conflict_heals_when_the_other_lets_go() -> None:
     world = await _contested()
     world.cluster.set_config("llama", None, manager="flux")
