@@ -163,6 +163,11 @@ class SimulatedObjects:
             workload.touch(self.now, workload.last_writer)
             self._announce(workload)
 
+    def crash_one(self, name: str, namespace: str = NAMESPACE) -> None:
+        """Let the server in one Pod of a Deployment die and start anew."""
+        workload = self._workload(name, namespace)
+        self._tell(workload, workload.crash_one(self.now))
+
     def pause(self, name: str, paused: bool, namespace: str = NAMESPACE) -> None:
         """Pause or resume the rollout of a Deployment."""
         workload = self._workload(name, namespace)

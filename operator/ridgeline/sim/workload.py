@@ -163,6 +163,17 @@ class Workload:
         self._told_generation = self.generation
         self._progress_at = now
 
+    def crash_one(self, now: float) -> Changes:
+        """Let one serving Pod's server die; it is started again in place."""
+        changes = Changes()
+        pod = next(each for each in self.pods if each.serves)
+        pod.ready_since = None
+        pod.starts_at = now + self.pace.startup_seconds
+        pod.version = self.next_version()
+        changes.pods.append(pod)
+        self.sync_soon(now)
+        return changes
+
     def stop_all(self, now: float) -> Changes:
         """Take every Pod away, as the garbage collector does behind a deleted Deployment."""
         changes = Changes()
