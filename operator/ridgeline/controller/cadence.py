@@ -14,6 +14,7 @@ from ridgeline.cluster.errors import ClusterError
 from ridgeline.cluster.store import Key, Kind, WatchStore
 from ridgeline.controller.claims import Claims
 from ridgeline.controller.clock import Clock, stopwatch
+from ridgeline.controller.complaints import Complaints
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import TelemetrySource
 from ridgeline.controller.reconciler import Reconciler
@@ -59,6 +60,7 @@ class Cadence:
         self._reading: dict[str, asyncio.Task[TelemetrySnapshot]] = {}
         self._waiting: set[Key] = set()
         self._claims = Claims()
+        self._complaints = Complaints()
         self._woken = asyncio.Event()
         self._last_progress = stopwatch()
         self._busy = asyncio.Lock()
@@ -149,7 +151,13 @@ class Cadence:
         try:
             snapshot = await self._sources[name].read(now)
         except Exception as error:
-            log.exception("reading a telemetry endpoint failed", extra={"endpoint": name})
+            told = self._complaints.is_new(name, error)
+            log.log(
+                logging.ERROR if told else logging.DEBUG,
+                "reading a telemetry endpoint failed",
+                extra={"endpoint": name},
+                exc_info=told,
+            )
             before = self._snapshots.get(name)
             snapshot = TelemetrySnapshot(
                 endpoint=name,
@@ -158,23 +166,36 @@ class Cadence:
                 error=f"reading it failed ({type(error).__name__}); see the operator's log",
                 answered_at=before.answered_at if before is not None else None,
             )
+        else:
+            self._complaints.ended(name)
         self._metrics.observe_snapshot(snapshot, snapshot.query_seconds)
         return snapshot
 
     async def _pass(self, key: Key, gate: asyncio.Semaphore) -> None:
-        reference = {"namespace": key[0], "serving": key[1]}
         async with gate:
             started = stopwatch()
             try:
                 await self._reconciler.reconcile(key, self._snapshot, self._clock())
-            except ClusterError as error:
+            except Exception as error:  # noqa: BLE001 (the loop's boundary)
                 self._metrics.failures.labels(*key).inc()
-                log.warning("pass put off: %s", error, extra=reference)
-            except Exception:
-                self._metrics.failures.labels(*key).inc()
-                log.exception("pass failed", extra=reference)
+                self._complain(key, error)
+            else:
+                if self._complaints.ended(key):
+                    log.info("passes succeed again", extra=_reference(key))
             self._last_progress = stopwatch()
             self._metrics.pass_seconds.observe(self._last_progress - started)
+
+    def _complain(self, key: Key, error: Exception) -> None:
+        """Log a failed pass: an error of the cluster in a line, a fault of ours with its trace."""
+        level = logging.WARNING if isinstance(error, ClusterError) else logging.ERROR
+        told = self._complaints.is_new(key, error)
+        log.log(
+            level if told else logging.DEBUG,
+            "pass put off: %s",
+            error,
+            extra=_reference(key),
+            exc_info=told and level == logging.ERROR,
+        )
 
     def _snapshot(self, name: str) -> TelemetrySnapshot | Problem:
         if name not in self._sources:
@@ -198,3 +219,8 @@ class Cadence:
             self.wake(*self._claims.update(key, self._store.servings.get(key)))
         else:
             self.wake(*self._claims.of(namespace, name))
+
+
+def _reference(key: Key) -> dict[str, str]:
+    """Return what a log record says of the serving that it is about."""
+    return {"namespace": key[0], "serving": key[1]}

@@ -1,5 +1,7 @@
 """Many servings at once: the budget of rolls, and failures that stay where they are."""
 
+import logging
+
 import pytest
 
 from ridgeline.cluster.errors import UnavailableError
@@ -138,6 +140,32 @@ async def test_a_serving_that_fails_does_not_disturb_the_others() -> None:
     assert failures(name, {"namespace": "default", "serving": "aya"}) is None
     process.session.faults = None
     assert await world.run(900, until=world.finished("none", "gemma"))
+
+
+async def test_the_same_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    world = _fleet(5)
+    process = world.start()
+    await world.run(180)
+    world.cluster.api_down = True
+    world.telemetry.faults.crash = KeyError("a fault in the program")
+    await world.run(1200)
+    lines = [each for each in caplog.records if each.getMessage().startswith("pass put off")]
+    assert len(lines) == len(NAMES)
+    assert all(each.exc_info is None or not each.exc_info for each in lines)
+    crashes = [each for each in caplog.records if "telemetry endpoint failed" in each.message]
+    assert len(crashes) == 1
+    assert crashes[0].exc_info
+    world.cluster.api_down = False
+    process.session.faults = lambda call: Fault(Moment.BEFORE, ZeroDivisionError("ours"))
+    await world.run(600)
+    traces = [each for each in caplog.records if each.getMessage() == "pass put off: ours"]
+    assert len(traces) == len(NAMES)
+    assert all(each.exc_info for each in traces)
+    process.session.faults = None
+    await world.run(60)
+    again = [each for each in caplog.records if each.getMessage() == "passes succeed again"]
+    assert len(again) == len(NAMES)
 
 
 async def test_an_event_that_cannot_be_sent_does_not_stop_the_roll() -> None:
