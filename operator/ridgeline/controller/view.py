@@ -76,7 +76,12 @@ class View:
         target = self.target.facts
         if self._still_carries(roll, self.target):
             target = replace(target, active_profile=roll.to_profile)
-        return moved_on(roll, target, self.now)
+        moved = moved_on(roll, target, self.now)
+        edited = self.serving.generation > roll.serving_generation
+        if moved.state is RollState.INTENDED and edited:
+            # It was announced for a spec that nobody asks for any more.
+            return abandoned(moved, self.now)
+        return moved
 
     def _still_carries(self, roll: Roll, target: ResolvedTarget) -> bool:
         """Tell whether the template still has what the roll wrote, whatever it is called by now.

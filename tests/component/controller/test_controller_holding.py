@@ -1,5 +1,7 @@
 """Who may act: the leader, not a standby; nobody while frozen or suspended; and deletion."""
 
+import pytest
+
 from ridgeline.cluster.store import Kind
 from ridgeline.sim.session import Call, CallKind
 from tests.component.controller.world import HIGH, LOW, World, settled, spec
@@ -102,7 +104,8 @@ async def test_a_serving_suspended_during_a_roll_lets_it_end_and_begins_no_other
     assert await world.run(600, until=world.finished("eagle2"))
 
 
-async def test_a_roll_announced_by_the_dead_is_not_begun_while_suspended() -> None:
+async def _announced_by_the_dead() -> World:
+    """A world in which a roll was announced and its process lost the Lease before it began."""
     world = await settled()
     process = world.process
 
@@ -114,9 +117,27 @@ async def test_a_roll_announced_by_the_dead_is_not_begun_while_suspended() -> No
     process.session.faults = lose
     world.users["llama"] = HIGH
     await world.run(120)
-    world.cluster.edit_serving("llama", spec(suspend=True))
+    world.kill(process)
+    assert world.roll() == "Intended"
+    return world
+
+
+@pytest.mark.parametrize("fields", [{"suspend": True}, {"mode": "RecommendOnly"}])
+async def test_a_roll_announced_before_an_edit_is_given_up(fields: dict[str, object]) -> None:
+    world = await _announced_by_the_dead()
+    world.cluster.edit_serving("llama", {**spec(), **fields})
     world.start(who="successor")
+    await world.run(10)
+    assert world.roll() == "Abandoned"
     await world.run(600)
+    assert world.profiles_written() == []
+    assert world.history() == []
+
+
+async def test_a_roll_announced_by_the_dead_is_not_begun_by_a_frozen_successor() -> None:
+    world = await _announced_by_the_dead()
+    world.start(who="successor", frozen=True)
+    await world.run(900)
     assert world.profiles_written() == []
     assert world.roll() == "Abandoned"
     assert world.history() == []
@@ -209,3 +230,17 @@ async def test_a_successor_whose_stream_is_behind_the_last_roll_waits_for_it() -
     assert world.history() == [("eagle2", "none", True)]
     assert world.roll() == "Finished"
     assert world.profiles_written() == ["none"]
+
+
+async def test_nothing_is_begun_while_a_pod_is_down_and_a_crash_undoes_nothing() -> None:
+    world = await settled()
+    world.users["llama"] = HIGH
+    for _ in range(6):
+        world.cluster.crash_one("llama")
+        await world.run(15)
+    assert world.tries() == []
+    assert await world.run(600, until=world.finished("none"))
+    world.cluster.crash_one("llama")
+    await world.run(300)
+    assert world.profiles_written() == ["none"]
+    assert "UndoneByOthers" not in world.events()

@@ -117,6 +117,25 @@ async def test_an_announced_roll_is_abandoned_when_the_target_changed_meanwhile(
     assert world.profiles_written() == ["none"]
 
 
+async def test_an_announced_roll_is_abandoned_when_the_target_is_not_well() -> None:
+    def fault(call: Call) -> Fault | None:
+        dies = call.kind is CallKind.PROFILE
+        return Fault(Moment.BEFORE, ProcessLostError()) if dies else None
+
+    world = await settled(faults=fault)
+    process = world.process
+    world.users["llama"] = HIGH
+    await world.run(
+        300, until=lambda: any(c.kind is CallKind.PROFILE for c in process.session.calls)
+    )
+    assert world.lost == 1
+    world.cluster.crash_one("llama")
+    await world.run(10)
+    assert world.roll() == "Abandoned"
+    assert world.history() == []
+    assert await world.run(600, until=world.finished("none"))
+
+
 async def test_an_intent_that_nobody_began_for_long_is_given_up() -> None:
     def fault(call: Call) -> Fault | None:
         dies = call.kind is CallKind.PROFILE

@@ -35,7 +35,7 @@ async def test_a_conflict_is_told_once_with_the_managers_name_and_not_stormed() 
     assert world.events() == ["FieldConflict"]
     assert set(world.tries()) == {"rehearsal"}
     # The first, and one each ten minutes: somebody may have let go where nobody can see it.
-    assert 2 <= len(world.tries()) <= 7
+    assert len(world.tries()) == 6
     assert world.status()["recommendedProfile"] == "none"
 
 
