@@ -111,11 +111,18 @@ class SimulatedObjects:
             )
         )
 
-    def delete_serving(self, name: str, namespace: str = NAMESPACE) -> None:
-        """Delete a serving; nothing holds it back."""
-        gone = self._servings.pop((namespace, name))
+    def delete_serving(
+        self, name: str, namespace: str = NAMESPACE, *, held_back: bool = False
+    ) -> None:
+        """Delete a serving; one that is held back by a stranger's finalizer stays, marked."""
+        serving = self.serving(name, namespace)
+        if held_back:
+            version = str(self._next_version())
+            self._put_serving(replace(serving, deleting=True, resource_version=version))
+            return
+        del self._servings[namespace, name]
         for stream in self._streams:
-            stream.tell_gone(Kind.SERVING, self.now, (namespace, name), gone.uid)
+            stream.tell_gone(Kind.SERVING, self.now, (namespace, name), serving.uid)
 
     def create_deployment(
         self,

@@ -85,6 +85,17 @@ async def test_a_roll_whose_target_went_keeps_no_place_in_the_budget() -> None:
     assert await world.run(600, until=world.finished("none", "qwen"))
 
 
+async def test_a_roll_of_a_serving_on_its_way_out_keeps_no_place_in_the_budget() -> None:
+    world = _fleet(1)
+    world.start()
+    await world.run(180)
+    world.users["aya"] = HIGH
+    assert await world.run(300, until=lambda: world.roll("aya") == "Rolling")
+    world.cluster.delete_serving("aya", held_back=True)
+    world.users["qwen"] = HIGH
+    assert await world.run(100, until=lambda: world.roll("qwen") == "Rolling")
+
+
 async def test_a_roll_of_an_unreadable_serving_keeps_no_place_once_it_is_over() -> None:
     world = _fleet(1)
     world.start()

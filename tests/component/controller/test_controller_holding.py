@@ -193,6 +193,8 @@ async def test_a_serving_created_anew_starts_without_the_memory_of_the_old_one()
     assert await world.run(
         300, until=lambda: world.status()["lastDecision"]["reason"] == "Dwelling"
     )
+    await world.run(20)
+    assert world.tries() == []
     world.cluster.delete_serving("llama")
     world.cluster.create_serving("llama", spec())
     created = world.cluster.now
@@ -244,3 +246,20 @@ async def test_nothing_is_begun_while_a_pod_is_down_and_a_crash_undoes_nothing()
     await world.run(300)
     assert world.profiles_written() == ["none"]
     assert "UndoneByOthers" not in world.events()
+
+
+async def test_a_serving_that_a_stranger_holds_back_from_deletion_is_as_good_as_gone() -> None:
+    world = await settled()
+    world.cluster.create_serving("younger", spec())
+    await world.run(30)
+    world.cluster.delete_serving("llama", held_back=True)
+    deleted = world.cluster.now
+    world.users["llama"] = HIGH
+    assert await world.run(600, until=world.finished("none", "younger"))
+    kinds = (CallKind.STATUS, CallKind.EVENT)
+    told = [each for each in world.cluster.writes if each.at > deleted and each.kind in kinds]
+    assert {each.name for each in told} == {"younger"}
+    assert world.roll() == ""
+    sample = world.process.metrics.registry.get_sample_value
+    labels = {"namespace": "default", "serving": "llama"}
+    assert sample("ridgeline_serving_concurrency", labels) is None
