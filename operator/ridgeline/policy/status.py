@@ -66,9 +66,9 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
     document: dict[str, Any] = {"observedGeneration": report.generation}
     _put(document, "activeProfile", report.situation.active if report.situation else None)
     _put(document, "desiredProfile", _desired(report))
-    _put(document, "recommendedProfile", _recommended(report))
+    _put(document, "recommendedProfile", _recommended(report, previous))
     _put(document, "cutoffTable", _table(report.situation))
-    _put(document, "lastDecision", _last_decision(report, previous.get("lastDecision") or {}))
+    _put(document, "lastDecision", _last_decision(report, previous))
     _put(document, "switchHistory", [_switch(each) for each in report.memory.switches] or None)
     _put(document, "rollout", _rollout(report, previous.get("rollout") or {}))
     if report.target_uid is not None and report.container is not None:
@@ -126,7 +126,14 @@ def _desired(report: Report) -> str | None:
     return report.decision.profile if report.decision else None
 
 
-def _recommended(report: Report) -> str | None:
+def _recommended(report: Report, previous: Document) -> str | None:
+    if _to_and_fro(report, previous):
+        standing: str | None = previous.get("recommendedProfile")
+        return standing
+    return _recommended_now(report)
+
+
+def _recommended_now(report: Report) -> str | None:
     if report.roll is not None and report.roll.open:
         return report.roll.to_profile
     return report.decision.recommended if report.decision else None
@@ -145,32 +152,44 @@ def _table(situation: Situation | None) -> list[dict[str, Any]] | None:
     return rows
 
 
-def _last_decision(report: Report, before: Document) -> dict[str, Any] | None:
-    if report.problem is not None:
-        reason, message = report.problem.reason, report.problem.message
-    elif report.decision is not None:
-        reason, message = report.decision.reason, report.decision.message
-    else:
+def _last_decision(report: Report, previous: Document) -> dict[str, Any] | None:
+    before: Document = previous.get("lastDecision") or {}
+    told = _told(report)
+    if told is None:
         return dict(before) or None
-    if before and _still_stands(before, reason, report.now):
+    turned = _recommended_now(report) != previous.get("recommendedProfile")
+    same = before.get("reason") == told.reason.value and not turned
+    if same or _to_and_fro(report, previous):
         return dict(before)
     return {
         "time": timestamp(report.now),
-        "reason": reason.value,
-        "message": message[:_MESSAGE_LIMIT],
+        "reason": told.reason.value,
+        "message": told.message[:_MESSAGE_LIMIT],
     }
 
 
-def _still_stands(before: Document, reason: Reason, now: float) -> bool:
-    if before.get("reason") == reason.value:
-        return True
-    calm = {each.value for each in CALM}
+def _told(report: Report) -> Problem | None:
+    """Return the reason that stands for the whole pass, with its message."""
+    if report.problem is not None or report.decision is None:
+        return report.problem
+    return Problem(reason=report.decision.reason, message=report.decision.message)
+
+
+def _to_and_fro(report: Report, previous: Document) -> bool:
+    """Tell whether the pass differs from the decision that stands only as a border makes it.
+
+    Near a border the profile that the table asks for changes from tick to tick, whether that leads
+    to a dwell or the serving is suspended.
+    """
+    before, told = previous.get("lastDecision") or {}, _told(report)
     made_at = _moment(before.get("time"))
-    return (
-        before.get("reason") in calm
-        and reason in CALM
-        and made_at is not None
-        and 0 <= now - made_at < CALM_SECONDS
+    if told is None or made_at is None or not 0 <= report.now - made_at < CALM_SECONDS:
+        return False
+    if report.roll is not None and report.roll.open:
+        return False
+    calm = {each.value for each in CALM}
+    return before.get("reason") == told.reason.value or (
+        told.reason in CALM and before.get("reason") in calm
     )
 
 
