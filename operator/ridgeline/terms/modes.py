@@ -11,9 +11,10 @@ class Mode(StrEnum):
 
 
 class Strategy(StrEnum):
-    """Where the cut-offs come from."""
+    """Where the cut-offs come from: a person, or the accelerator's ridge."""
 
     FIXED = "Fixed"
+    RIDGE = "Ridge"
 
 
 class InjectionMode(StrEnum):

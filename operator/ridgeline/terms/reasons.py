@@ -52,6 +52,7 @@ class Reason(StrEnum):
     WRITE_REFUSED = "WriteRefused"
     # The serving itself.
     SPEC_INVALID = "SpecInvalid"
+    POLICY_NOT_FOUND = "PolicyNotFound"
     CUTOFF_NOT_SET = "CutoffNotSet"
     # Conditions and Events that report progress.
     RESOLVED = "Resolved"
@@ -200,6 +201,10 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     ),
     Reason.SPEC_INVALID: Explanation(
         "The serving's spec cannot be read.", "Correct the field that the message names."
+    ),
+    Reason.POLICY_NOT_FOUND: Explanation(
+        "spec.policyRef names a SpeculationPolicy that does not exist in the serving's namespace.",
+        "Create it, correct spec.policyRef.name, or remove spec.policyRef.",
     ),
     Reason.CUTOFF_NOT_SET: Explanation("No cut-off is known for this serving.", "Set spec.cutoff."),
     Reason.RESOLVED: Explanation("The target and its container were found.", _NOTHING),
