@@ -50,6 +50,18 @@ class Reason(StrEnum):
     FIELD_CONFLICT = "FieldConflict"
     UNDONE_BY_OTHERS = "UndoneByOthers"
     WRITE_REFUSED = "WriteRefused"
+    # A roll could not finish well.
+    ROLL_STOPS_SERVING = "RollStopsServing"
+    ROLL_CANNOT_MOVE = "RollCannotMove"
+    NO_ROOM_FOR_SURGE = "NoRoomForSurge"
+    DISRUPTION_BUDGET = "DisruptionBudget"
+    START_BUDGET_TOO_SHORT = "StartBudgetTooShort"
+    DRAIN_TOO_SHORT = "DrainTooShort"
+    # A person's or the operator's standing order.
+    FORCED = "Forced"
+    FORCED_PROFILE_UNKNOWN = "ForcedProfileUnknown"
+    FROZEN = "Frozen"
+    CUTOFF_UNDECIDED = "CutoffUndecided"
     # The serving itself.
     SPEC_INVALID = "SpecInvalid"
     POLICY_NOT_FOUND = "PolicyNotFound"
@@ -198,6 +210,46 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.WRITE_REFUSED: Explanation(
         "The API server refused to change the target.",
         "Read the message: it is the API server's own (rights, admission policy, quota).",
+    ),
+    Reason.ROLL_STOPS_SERVING: Explanation(
+        "The target's strategy is Recreate: a roll would stop every replica first.",
+        "Set spec.strategy.type: RollingUpdate in the Deployment.",
+    ),
+    Reason.ROLL_CANNOT_MOVE: Explanation(
+        "maxSurge and maxUnavailable both round to no Pod.",
+        "Set one of them to 1 in the Deployment.",
+    ),
+    Reason.NO_ROOM_FOR_SURGE: Explanation(
+        "A roll must start a Pod before it may take one away, and no node has a free GPU for it.",
+        "Free a GPU, or set maxUnavailable: 1 in the Deployment.",
+    ),
+    Reason.DISRUPTION_BUDGET: Explanation(
+        "A roll would take more Pods away at once than a PodDisruptionBudget allows now.",
+        "Lower maxUnavailable in the Deployment, or wait until more Pods are healthy.",
+    ),
+    Reason.START_BUDGET_TOO_SHORT: Explanation(
+        "A probe or the progress deadline would end a start that goes well.",
+        "Raise startupProbe.failureThreshold or progressDeadlineSeconds in the Deployment.",
+    ),
+    Reason.DRAIN_TOO_SHORT: Explanation(
+        "The grace period is shorter than the drain that preStop and --shutdown-timeout ask for.",
+        "Raise terminationGracePeriodSeconds in the Deployment.",
+    ),
+    Reason.FORCED: Explanation(
+        "The annotation ridgeline.dev/force-profile names the profile to run.",
+        "Remove the annotation to go back to the cut-off table.",
+    ),
+    Reason.FORCED_PROFILE_UNKNOWN: Explanation(
+        "The annotation ridgeline.dev/force-profile names no profile of the serving.",
+        "Correct or remove the annotation.",
+    ),
+    Reason.FROZEN: Explanation(
+        "The operator's freeze switch is on: no target is changed.",
+        "Set freeze to false in the operator's configuration.",
+    ),
+    Reason.CUTOFF_UNDECIDED: Explanation(
+        "The strategy cannot tell whether speculation pays on this accelerator.",
+        "Measure it and set spec.cutoff with strategy Fixed; the recommendation stands.",
     ),
     Reason.SPEC_INVALID: Explanation(
         "The serving's spec cannot be read.", "Correct the field that the message names."
