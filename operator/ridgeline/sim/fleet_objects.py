@@ -188,6 +188,12 @@ class SimulatedObjects:
         workload.version = workload.next_version()
         self._announce(workload)
 
+    def note_spec(self, name: str, namespace: str = NAMESPACE) -> None:
+        """Change something in a Deployment's spec that no Pod sees: its generation grows."""
+        workload = self._workload(name, namespace)
+        workload.touch(self.now, "kubectl-edit")
+        self._announce(workload)
+
     def set_containers(
         self,
         name: str,

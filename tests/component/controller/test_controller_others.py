@@ -72,9 +72,39 @@ async def test_a_conflict_heals_when_the_other_lets_go() -> None:
     world = await _contested()
     world.cluster.set_config("llama", None, manager="flux")
     world.users["llama"] = LOW
+    assert await world.run(90, until=lambda: world.condition("Stalled") == ("", ""))
     assert await world.run(900, until=world.finished("eagle2"))
-    assert world.condition("Stalled") == ("", "")
     assert world.events() == ["FieldConflict", "Recovered", "RollStarted", "RollFinished"]
+
+
+async def test_a_conflict_ends_without_a_try_when_the_other_sets_what_we_wanted() -> None:
+    world = await _contested()
+    before = world.tries()
+    world.cluster.set_config("llama", "", manager="flux")
+    await world.run(180)
+    assert world.tries() == before
+    assert world.condition("Stalled") == ("", "")
+    assert world.events() == ["FieldConflict", "Recovered"]
+
+
+async def test_a_conflict_is_no_matter_to_a_serving_that_only_recommends() -> None:
+    world = await _contested()
+    before = world.tries()
+    world.cluster.edit_serving("llama", spec(mode="RecommendOnly"))
+    await world.run(180)
+    assert world.tries() == before
+    assert world.condition("Stalled") == ("", "")
+
+
+async def test_a_conflict_is_not_carried_over_to_a_target_created_anew() -> None:
+    world = await _contested()
+    generation = world.cluster.deployment("llama").generation
+    world.cluster.delete_deployment("llama")
+    world.deploy(users=HIGH)
+    while world.cluster.deployment("llama").generation < generation:
+        world.cluster.note_spec("llama")
+    await world.run(60)
+    assert world.condition("Stalled") == ("", "")
 
 
 async def test_a_refusal_by_admission_heals_without_a_change_of_either_object() -> None:
