@@ -4,7 +4,9 @@ Every strategy yields this type, and the policy acts on it alone.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from ridgeline.terms.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +30,21 @@ class CutoffRow:
 class CutoffTable:
     """Rows from the quietest range to the busiest.
 
+    Attributes:
+        rows: The ranges.
+        verdict: Whether speculation is worth having; only a table that says Yes may be acted on.
+            A table that a person wrote says Yes.
+        reasons: What the rows and the verdict rest on, as sentences for a person.
+
     Raises:
         ValueError: When there is no row, a border is missing, not finite or not positive, a band
-            is turned round, two bands overlap, or a profile stands in two rows.
+            is turned round, two bands overlap, a profile stands in two rows, or a verdict of No
+            leaves more than the one row without speculation.
     """
 
     rows: tuple[CutoffRow, ...]
+    verdict: Verdict = Verdict.YES
+    reasons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a table that could not be followed without chasing itself."""
@@ -56,6 +67,22 @@ class CutoffTable:
             previous = row.up_to
         if self.rows[-1].up_to is not None or self.rows[-1].return_below is not None:
             raise ValueError(f"the last row {self.rows[-1].profile!r} must have no upper border")
+        if self.verdict is Verdict.NO and len(self.rows) > 1:
+            raise ValueError(f"a table that says No has one row, not {len(self.rows)}: {names}")
+
+    def qualified(self, *reasons: str, undecided: bool = False) -> "CutoffTable":
+        """Return the table with further reasons.
+
+        Args:
+            reasons: Sentences to add.
+            undecided: Whether they make a Yes undecided. A No stays a No.
+        """
+        doubted = undecided and self.verdict is Verdict.YES
+        return replace(
+            self,
+            verdict=Verdict.UNDECIDED if doubted else self.verdict,
+            reasons=self.reasons + reasons,
+        )
 
     def index_of(self, profile: str) -> int | None:
         """Return the row of a profile, or `None` when no row names it."""
