@@ -49,9 +49,8 @@ class Accelerator:
         source: Where the numbers come from.
         as_of: Date on which they were taken from there (ISO 8601).
         checked: Whether that source was read; `False` for numbers from memory.
-        ridge_tokens: Tokens per step up to which speculation pays at 16 bits, when somebody has set
-            it for this GPU: it replaces the fraction of the knee, and moves with the precision as
-            the knee does.
+        ridge_tokens: Tokens per step up to which speculation pays, when somebody has measured them
+            on this GPU; they replace the fraction of the knee, whatever the precision.
 
     Raises:
         ValueError: When a number is not finite and positive, or 8-bit units are claimed without

@@ -72,11 +72,9 @@ class _Sorted:
 
 def ridge_tokens(accelerator: Accelerator, precision: Precision) -> float:
     """Return R: the tokens per engine step up to which speculation pays."""
-    at_16_bits = accelerator.ridge_tokens
-    knee = accelerator.knee_tokens(Precision.BF16)
-    if at_16_bits is None:
-        at_16_bits = PUBLISHED_TOKENS * (knee / H100_KNEE_TOKENS)
-    return at_16_bits * (accelerator.knee_tokens(precision) / knee)
+    if accelerator.ridge_tokens is not None:
+        return accelerator.ridge_tokens
+    return PUBLISHED_TOKENS * (accelerator.knee_tokens(precision) / H100_KNEE_TOKENS)
 
 
 def ridge_table(
@@ -226,8 +224,8 @@ def _basis(accelerator: Accelerator, precision: Precision, tokens: float) -> str
     at = f"{accelerator.name} at {precision.value}"
     if accelerator.ridge_tokens is not None:
         return (
-            f"speculation pays below {number(tokens)} tokens per step on {at}: "
-            f"{number(accelerator.ridge_tokens)} at 16 bits was set for this GPU"
+            f"speculation pays below {number(tokens)} tokens per step on {at}: set for this GPU "
+            "by ridge_tokens, in place of a fraction of its knee"
         )
     knee = accelerator.knee_tokens(precision)
     return (

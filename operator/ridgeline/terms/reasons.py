@@ -34,6 +34,10 @@ class Reason(StrEnum):
     REPLICAS_SETTLING = "ReplicasSettling"
     NO_READY_REPLICAS = "NoReadyReplicas"
     UNKNOWN_TELEMETRY_ENDPOINT = "UnknownTelemetryEndpoint"
+    ACCELERATOR_UNKNOWN = "AcceleratorUnknown"
+    ACCELERATOR_SHARED = "AcceleratorShared"
+    ACCELERATOR_MIXED = "AcceleratorMixed"
+    ACCELERATOR_NOT_READABLE = "AcceleratorNotReadable"
     # The target cannot be changed.
     TARGET_NOT_FOUND = "TargetNotFound"
     TARGET_DELETING = "TargetDeleting"
@@ -155,6 +159,22 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.UNKNOWN_TELEMETRY_ENDPOINT: Explanation(
         "spec.telemetry names an endpoint that the operator's configuration does not define.",
         "Use a name that the message lists, or add the endpoint to the configuration.",
+    ),
+    Reason.ACCELERATOR_UNKNOWN: Explanation(
+        "The labels of the target's nodes, or spec.accelerator, name no GPU of the catalogue.",
+        "Set spec.accelerator to a name of the catalogue, or add an AcceleratorProfile.",
+    ),
+    Reason.ACCELERATOR_SHARED: Explanation(
+        "The target's GPUs are shared or sliced; a part has not the figures of the whole.",
+        "Describe the part in an AcceleratorProfile, and name it in spec.accelerator.",
+    ),
+    Reason.ACCELERATOR_MIXED: Explanation(
+        "The target's Pods run on several types of GPU, each with a cut-off of its own.",
+        "Pin the Deployment to one type with a nodeSelector, or set spec.accelerator.",
+    ),
+    Reason.ACCELERATOR_NOT_READABLE: Explanation(
+        "No node of the target can be read: no right to read nodes, or no Pod is bound yet.",
+        "Set spec.accelerator, or let the operator's account list nodes.",
     ),
     Reason.TARGET_NOT_FOUND: Explanation(
         "spec.targetRef names a Deployment that does not exist in the serving's namespace.",
