@@ -120,18 +120,75 @@ A_PROFILE_STANDS_ONCE: Final = Rule[Rows](
 )
 
 
+def _fixed_without_numbers(cutoff: "Cutoff") -> Strategy | None:
+    fixed = cutoff.strategy is Strategy.FIXED
+    return cutoff.strategy if fixed and not cutoff.ranges and cutoff.preset is None else None
+
+
+def _numbers_beside_ridge(cutoff: "Cutoff") -> Strategy | None:
+    ridge = cutoff.strategy is Strategy.RIDGE
+    return cutoff.strategy if ridge and (cutoff.ranges or cutoff.preset is not None) else None
+
+
 class Cutoff(ApiModel):
     """Which profile is best at which concurrency."""
 
     strategy: Strategy | None = resolved(
-        "Where the cut-offs come from. Fixed takes them from ranges.", unset_means=defaults.STRATEGY
+        "Where the cut-offs come from. Ridge computes them from the accelerator, the precision and "
+        "each profile's lookahead; Fixed takes them from ranges or from a preset.",
+        unset_means=f"{Strategy.FIXED} with ranges or a preset, else {defaults.STRATEGY}",
     )
-    ranges: Annotated[
-        Rows,
-        Field(min_length=1, max_length=MAX_PROFILES),
-        AtomicList(),
-        ONLY_THE_LAST_IS_OPEN,
-        CUTOFFS_RISE,
-        BANDS_DO_NOT_OVERLAP,
-        A_PROFILE_STANDS_ONCE,
-    ] = Field(description="Ranges of concurrency from the quietest to the busiest.")
+    preset: DnsLabel | None = Field(
+        default=None,
+        description="Name of a published operating point, such as h100-bf16: the first profile "
+        "that speculates up to its cut-off, the Disabled one from there on.",
+    )
+    ranges: (
+        Annotated[
+            Rows,
+            Field(min_length=1, max_length=MAX_PROFILES),
+            AtomicList(),
+            ONLY_THE_LAST_IS_OPEN,
+            CUTOFFS_RISE,
+            BANDS_DO_NOT_OVERLAP,
+            A_PROFILE_STANDS_ONCE,
+        ]
+        | None
+    ) = Field(default=None, description="Ranges of concurrency from the quietest to the busiest.")
+
+    RULES: ClassVar = (
+        Rule["Cutoff"](
+            cel="!has(self.preset) || !has(self.ranges)",
+            message="a preset and ranges are two answers to one question: remove one of them",
+            offence=lambda cutoff: cutoff.preset if cutoff.ranges else None,
+            below=("preset",),
+        ),
+        Rule["Cutoff"](
+            cel="!has(self.strategy) || self.strategy != 'Fixed' || has(self.ranges) || "
+            "has(self.preset)",
+            message="Fixed needs numbers: set ranges, or name a preset",
+            offence=_fixed_without_numbers,
+            below=("strategy",),
+        ),
+        Rule["Cutoff"](
+            cel="!has(self.strategy) || self.strategy != 'Ridge' || "
+            "(!has(self.ranges) && !has(self.preset))",
+            message="Ridge computes the numbers itself: remove ranges and preset, or set strategy "
+            "to Fixed",
+            offence=_numbers_beside_ridge,
+            below=("strategy",),
+        ),
+    )
+
+    @property
+    def resolved_strategy(self) -> Strategy:
+        """The strategy in force: as set, or as the other fields imply."""
+        if self.strategy is not None:
+            return self.strategy
+        given = self.ranges is not None or self.preset is not None
+        return Strategy.FIXED if given else defaults.STRATEGY
+
+    @property
+    def profile_names(self) -> tuple[str, ...]:
+        """Names of the profiles that the ranges name; empty without ranges."""
+        return tuple(row.profile for row in self.ranges or ())

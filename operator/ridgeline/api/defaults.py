@@ -11,8 +11,8 @@ from ridgeline.terms.modes import InjectionMode, Mode, Strategy
 MODE: Final = Mode.RECOMMEND_ONLY
 """Look first; the schema writes it."""
 
-STRATEGY: Final = Strategy.FIXED
-"""Where the cut-offs come from."""
+STRATEGY: Final = Strategy.RIDGE
+"""Where the cut-offs come from when neither ranges nor a preset say that they are fixed."""
 
 INJECTION_MODE: Final = InjectionMode.ENV
 """How a profile reaches the server; the schema writes it where `injection` is given."""

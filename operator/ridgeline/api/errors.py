@@ -1,7 +1,7 @@
-"""A serving that cannot be read, in one message for a person."""
+"""An object that cannot be read, in one message for a person."""
 
 import json
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -36,8 +36,8 @@ _WAYS_OUT: Final = {
 }
 
 
-class InvalidServing(ValueError):  # noqa: N818 (the name says what is wrong)
-    """A field of a serving holds what it must not.
+class InvalidObject(ValueError):  # noqa: N818 (the name says what is wrong)
+    """A field of an object holds what it must not.
 
     Attributes:
         field: Path of the field, as a person would write it: `spec.profiles[1].model`.
@@ -52,12 +52,27 @@ class InvalidServing(ValueError):  # noqa: N818 (the name says what is wrong)
         super().__init__(f"{field} {_shown(value)}: {way_out}")
 
 
-def invalid_servings(error: ValidationError) -> tuple[InvalidServing, ...]:
-    """Return every finding of a validation; there is at least one."""
-    return tuple(_finding(details) for details in error.errors(include_url=False))
+class InvalidServing(InvalidObject):
+    """A field of a serving holds what it must not."""
 
 
-def _finding(details: ErrorDetails) -> InvalidServing:
+class InvalidPolicy(InvalidObject):
+    """A field of a policy holds what it must not."""
+
+
+class InvalidAccelerator(InvalidObject):
+    """A field of an accelerator profile holds what it must not."""
+
+
+Refusal = TypeVar("Refusal", bound=InvalidObject)
+
+
+def invalid_objects(error: ValidationError, refusal: type[Refusal]) -> tuple[Refusal, ...]:
+    """Return every finding of a validation as that refusal; there is at least one."""
+    return tuple(_finding(details, refusal) for details in error.errors(include_url=False))
+
+
+def _finding(details: ErrorDetails, refusal: type[Refusal]) -> Refusal:
     context: dict[str, Any] = details.get("ctx", {})
     location = (*details["loc"], *context.get("below", ()))
     kind = details["type"]
@@ -68,7 +83,7 @@ def _finding(details: ErrorDetails) -> InvalidServing:
         value = context["offence"]
     template = _WAYS_OUT.get(kind if value is not None else "missing")
     way_out = template.format(**context) if template else details["msg"]
-    return InvalidServing(_path(location), value, way_out)
+    return refusal(_path(location), value, way_out)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

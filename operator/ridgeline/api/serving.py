@@ -1,36 +1,46 @@
-"""SpeculativeServing as a whole, and how a body from the API server or a file is read."""
+"""SpeculativeServing as a whole."""
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ridgeline.api.cutoff import Cutoff, CutoffRange
-from ridgeline.api.errors import InvalidServing, invalid_servings
-from ridgeline.api.fields import ApiModel, Timestamp
+from ridgeline.api.errors import InvalidObject, InvalidServing
+from ridgeline.api.fields import ApiModel
+from ridgeline.api.objects import ApiVersion, ObjectMeta, findings_of, read_object
 from ridgeline.api.profiles import Profile
-from ridgeline.api.spec import Injection, SpeculativeServingSpec, StabilizationPolicy, TargetRef
+from ridgeline.api.spec import Injection, Model, PolicyRef, SpeculativeServingSpec, TargetRef
 from ridgeline.api.status import (
+    AcceleratorStatus,
     Condition,
+    CutoffStatus,
     CutoffTableRow,
     LastDecision,
+    PolicyStatus,
     RolloutStatus,
     SpeculativeServingStatus,
     SwitchRecord,
     TargetStatus,
 )
-from ridgeline.terms.names import API_VERSION, SERVING_KIND
+from ridgeline.api.tuning import StabilizationPolicy
+from ridgeline.terms.names import SERVING_KIND
 
 __all__ = [
+    "AcceleratorStatus",
     "Condition",
     "Cutoff",
     "CutoffRange",
+    "CutoffStatus",
     "CutoffTableRow",
     "Injection",
     "InvalidServing",
     "LastDecision",
+    "Model",
     "ObjectMeta",
+    "PolicyRef",
+    "PolicyStatus",
     "Profile",
     "RolloutStatus",
     "SpeculativeServing",
@@ -45,32 +55,10 @@ __all__ = [
 ]
 
 
-class ApiVersion(StrEnum):
-    """API versions that this operator reads."""
-
-    V1ALPHA1 = API_VERSION
-
-
 class Kind(StrEnum):
     """Kinds that are read here."""
 
     SPECULATIVE_SERVING = SERVING_KIND
-
-
-class ObjectMeta(ApiModel):
-    """What the operator needs of an object's metadata.
-
-    A body from a file carries a name at most; `uid` and `resource_version` are empty and
-    `generation` is 0 then.
-    """
-
-    name: str = Field(min_length=1)
-    namespace: str = ""
-    uid: str = ""
-    generation: int = 0
-    resource_version: str = ""
-    creation_timestamp: Timestamp | None = None
-    deletion_timestamp: Timestamp | None = None
 
 
 class SpeculativeServing(ApiModel):
@@ -94,36 +82,9 @@ def parse_serving(body: Mapping[str, Any], *, strict: bool = False) -> Speculati
     Raises:
         InvalidServing: On the first field that holds what it must not.
     """
-    try:
-        return _validated(body, strict=strict)
-    except ValidationError as error:
-        raise invalid_servings(error)[0] from None
+    return read_object(SpeculativeServing, InvalidServing, body, strict=strict)
 
 
-def invalid_fields(body: Mapping[str, Any], *, strict: bool = False) -> tuple[InvalidServing, ...]:
+def invalid_fields(body: Mapping[str, Any], *, strict: bool = False) -> tuple[InvalidObject, ...]:
     """Return every finding about a serving; none when `parse_serving` would read it."""
-    try:
-        _validated(body, strict=strict)
-    except ValidationError as error:
-        return invalid_servings(error)
-    return ()
-
-
-def _validated(body: Mapping[str, Any], *, strict: bool) -> SpeculativeServing:
-    return SpeculativeServing.model_validate(
-        _with_known_metadata(body),
-        extra="forbid" if strict else "ignore",
-        by_alias=True,
-        by_name=False,
-    )
-
-
-def _with_known_metadata(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the metadata that belongs to Kubernetes and is none of ours to check."""
-    metadata = body.get("metadata")
-    if not isinstance(metadata, Mapping):
-        return dict(body)
-    return {**body, "metadata": {key: metadata[key] for key in _METADATA if key in metadata}}
-
-
-_METADATA: Final = tuple(field.alias or "" for field in ObjectMeta.model_fields.values())
+    return findings_of(SpeculativeServing, InvalidServing, body, strict=strict)

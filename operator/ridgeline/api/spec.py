@@ -6,20 +6,12 @@ from typing import ClassVar, Final
 from pydantic import Field
 
 from ridgeline.api import defaults
-from ridgeline.api.cutoff import Cutoff
-from ridgeline.api.fields import (
-    ApiModel,
-    Bool,
-    CooldownSeconds,
-    DnsLabel,
-    DnsSubdomain,
-    DwellSeconds,
-    SwitchesPerDay,
-    resolved,
-)
+from ridgeline.api.fields import ApiModel, Bool, DnsLabel, DnsSubdomain, resolved
 from ridgeline.api.profiles import Profiles
 from ridgeline.api.rules import Rule
+from ridgeline.api.tuning import Tuning
 from ridgeline.terms.modes import InjectionMode, Mode
+from ridgeline.terms.precision import Precision
 
 
 class TargetApiVersion(StrEnum):
@@ -48,16 +40,21 @@ class TargetRef(ApiModel):
     )
 
 
-class StabilizationPolicy(ApiModel):
-    """How long concurrency must stay beyond a border before the crossing counts."""
+class PolicyRef(ApiModel):
+    """A policy in the serving's own namespace."""
 
-    busier_seconds: DwellSeconds | None = resolved(
-        "Dwell in seconds before moving to a range for more concurrency.",
-        unset_means=defaults.BUSIER_SECONDS,
-    )
-    quieter_seconds: DwellSeconds | None = resolved(
-        "Dwell in seconds before moving to a range for less concurrency.",
-        unset_means=defaults.QUIETER_SECONDS,
+    name: DnsSubdomain = Field(description="Name of the SpeculationPolicy.")
+
+
+class Model(ApiModel):
+    """What the container's arguments do not tell of the served model."""
+
+    precision: Precision | None = Field(
+        default=None,
+        description="What the weights and the arithmetic on them are made of. BF16 stands for all "
+        "16-bit formats; FP8 for 8-bit weights and arithmetic (W8A8); W8A16 and W4A16 for weights "
+        "alone in 8 or 4 bits; FP4 for 4-bit weights and arithmetic. When not set: as the "
+        "container's arguments tell, else BF16.",
     )
 
 
@@ -75,11 +72,11 @@ def _unknown_profile(spec: "SpeculativeServingSpec") -> str | None:
     if spec.cutoff is None:
         return None
     known = {profile.name for profile in spec.profiles}
-    return next((row.profile for row in spec.cutoff.ranges if row.profile not in known), None)
+    return next((name for name in spec.cutoff.profile_names if name not in known), None)
 
 
 RANGES_NAME_PROFILES: Final = Rule["SpeculativeServingSpec"](
-    cel="!has(self.cutoff) || "
+    cel="!has(self.cutoff) || !has(self.cutoff.ranges) || "
     "self.cutoff.ranges.all(r, self.profiles.exists(p, p.name == r.profile))",
     message="a range names a profile that spec.profiles does not have: add the profile, or correct "
     "the range",
@@ -96,7 +93,7 @@ TARGET_CHANGES_WHILE_SUSPENDED: Final = Rule["SpeculativeServingSpec"](
 )
 
 
-class SpeculativeServingSpec(ApiModel):
+class SpeculativeServingSpec(Tuning):
     """The profiles of one target, and when to use which."""
 
     target_ref: TargetRef = Field(
@@ -114,27 +111,20 @@ class SpeculativeServingSpec(ApiModel):
     profiles: Profiles = Field(
         description="The profiles to choose from, exactly one of them with method Disabled."
     )
-    cutoff: Cutoff | None = resolved(
-        "Which profile is best at which concurrency.",
-        unset_means="nothing is switched, and the reason is CutoffNotSet",
+    policy_ref: PolicyRef | None = Field(
+        default=None,
+        description="A policy in the serving's own namespace. Every tuning field that the serving "
+        "does not set is taken from it: cutoff, each dwell of stabilization, cooldownSeconds, "
+        "maxSwitchesPerDay, telemetry. No other field ever is.",
     )
-    stabilization: StabilizationPolicy | None = resolved(
-        "How long concurrency must stay beyond a border before the crossing counts.",
-        unset_means=f"busierSeconds {defaults.BUSIER_SECONDS}, quieterSeconds "
-        f"{defaults.QUIETER_SECONDS}",
+    accelerator: DnsSubdomain | None = Field(
+        default=None,
+        description="GPU that the target runs on: a name of the operator's catalogue or of an "
+        "AcceleratorProfile. When not set: as the labels of the nodes tell.",
     )
-    cooldown_seconds: CooldownSeconds | None = resolved(
-        "Time in seconds after the end of a roll in which the operator moves to no range for less "
-        "concurrency.",
-        unset_means=defaults.COOLDOWN_SECONDS,
-    )
-    max_switches_per_day: SwitchesPerDay | None = resolved(
-        "Most switches in any 24 hours; the last is kept for a busier range.",
-        unset_means=defaults.MAX_SWITCHES_PER_DAY,
-    )
-    telemetry: DnsLabel | None = resolved(
-        "Name of a telemetry endpoint that the operator's configuration defines.",
-        unset_means=defaults.TELEMETRY,
+    model: Model | None = Field(
+        default=None,
+        description="What the container's arguments do not tell of the served model.",
     )
     injection: Injection | None = resolved(
         "How a profile reaches the server.", unset_means=f"mode {defaults.INJECTION_MODE}"

@@ -9,6 +9,7 @@ from ridgeline.api.fields import (
     Concurrency,
     Count,
     DnsLabel,
+    DnsSubdomain,
     Generation,
     Message,
     ReasonName,
@@ -17,10 +18,14 @@ from ridgeline.api.fields import (
 from ridgeline.api.profiles import MAX_PROFILES
 from ridgeline.api.rules import AtomicList, ListMap
 from ridgeline.terms.conditions import ConditionStatus
+from ridgeline.terms.modes import Strategy
 from ridgeline.terms.rolls import RollState
+from ridgeline.terms.verdict import Verdict
 
 MAX_SWITCH_HISTORY: Final = 10
 MAX_CONDITIONS: Final = 16
+MAX_LABELS: Final = 16
+MAX_CUTOFF_REASONS: Final = 16
 
 Uid = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 """A metadata.uid: a UUID of 36 characters today, opaque by contract."""
@@ -52,6 +57,42 @@ class CutoffTableRow(ApiModel):
         description="Coming from the next row, this one applies again below this concurrency; not "
         "set in the last row.",
     )
+
+
+class AcceleratorStatus(ApiModel):
+    """The GPU that the cut-offs are computed for."""
+
+    name: DnsSubdomain = Field(description="Name in the catalogue, or of an AcceleratorProfile.")
+    source: Annotated[str, StringConstraints(min_length=1, max_length=253)] = Field(
+        description="Where it was found: spec.accelerator, or the key of a node label."
+    )
+    labels: Annotated[
+        tuple[Annotated[str, StringConstraints(min_length=1, max_length=512)], ...],
+        Field(max_length=MAX_LABELS),
+        AtomicList(),
+    ] = Field(default=(), description="Node labels that told it, as key=value.")
+
+
+class CutoffStatus(ApiModel):
+    """Where the cut-off table comes from and how far it is to be trusted."""
+
+    strategy: Strategy = Field(description="Strategy that yielded the table.")
+    verdict: Verdict = Field(
+        description="Whether speculation pays here. Yes: below the cut-offs. No: at no "
+        "concurrency. Undecided: it depends on what is not known, and nothing is switched."
+    )
+    reasons: Annotated[
+        tuple[Annotated[str, StringConstraints(min_length=1, max_length=1024)], ...],
+        Field(max_length=MAX_CUTOFF_REASONS),
+        AtomicList(),
+    ] = Field(default=(), description="Why, for a person.")
+
+
+class PolicyStatus(ApiModel):
+    """The policy that spec.policyRef was resolved to."""
+
+    name: DnsSubdomain = Field(description="Name of the policy.")
+    generation: Generation = Field(description="metadata.generation of the policy that is in use.")
 
 
 class LastDecision(ApiModel):
@@ -155,6 +196,20 @@ class SpeculativeServingStatus(ApiModel):
         tuple[CutoffTableRow, ...], Field(max_length=MAX_PROFILES), AtomicList()
     ] = Field(
         default=(), description="The cut-off table in force, from the quietest row to the busiest."
+    )
+    cutoff: CutoffStatus | None = Field(
+        default=None,
+        description="Where the cut-off table comes from and how far it is to be trusted; not set "
+        "when there is no table.",
+    )
+    accelerator: AcceleratorStatus | None = Field(
+        default=None,
+        description="The GPU that the cut-offs are computed for; not set when it is not known.",
+    )
+    policy: PolicyStatus | None = Field(
+        default=None,
+        description="The policy in use; not set when the serving names none, or one that does not "
+        "exist.",
     )
     last_decision: LastDecision | None = Field(
         default=None, description="The last decision that differs from the one before."
