@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import Field, StrictInt, StringConstraints
 
 from ridgeline.api.errors import InvalidAccelerator, InvalidObject
-from ridgeline.api.fields import ApiModel, Bool
+from ridgeline.api.fields import ApiModel, Bool, resolved
 from ridgeline.api.objects import ApiVersion, ObjectMeta, findings_of, read_object
 from ridgeline.api.rules import AtomicList, Rule
 from ridgeline.terms.links import Link
@@ -128,11 +128,11 @@ class AcceleratorProfileSpec(ApiModel):
         description="Whether the GPU computes in 8-bit floating point, rather than only storing "
         "weights so.",
     )
-    ridge_tokens: RidgeTokens | None = Field(
-        default=None,
-        description="Tokens per engine step up to which speculation pays, as measured on this GPU, "
-        "whatever the precision. When not set: the published share of the knee, which follows from "
-        "throughput, bandwidth and precision.",
+    ridge_tokens: RidgeTokens | None = resolved(
+        "Tokens per engine step up to which speculation pays, as measured on this GPU, whatever "
+        "the precision.",
+        unset_means="the published share of the knee, which follows from throughput, bandwidth "
+        "and precision",
     )
 
     RULES: ClassVar = (

@@ -49,12 +49,11 @@ class PolicyRef(ApiModel):
 class Model(ApiModel):
     """What the container's arguments do not tell of the served model."""
 
-    precision: Precision | None = Field(
-        default=None,
-        description="What the weights and the arithmetic on them are made of. BF16 stands for all "
-        "16-bit formats; FP8 for 8-bit weights and arithmetic (W8A8); W8A16 and W4A16 for weights "
-        "alone in 8 or 4 bits; FP4 for 4-bit weights and arithmetic. When not set: as the "
-        "container's arguments tell, else BF16.",
+    precision: Precision | None = resolved(
+        "What the weights and the arithmetic on them are made of. BF16 stands for all 16-bit "
+        "formats; FP8 for 8-bit weights and arithmetic (W8A8); W8A16 and W4A16 for weights alone "
+        "in 8 or 4 bits; FP4 for 4-bit weights and arithmetic.",
+        unset_means="as the container's arguments tell, else BF16",
     )
 
 
@@ -117,10 +116,10 @@ class SpeculativeServingSpec(Tuning):
         "does not set is taken from it: cutoff, each dwell of stabilization, cooldownSeconds, "
         "maxSwitchesPerDay, telemetry. No other field ever is.",
     )
-    accelerator: DnsSubdomain | None = Field(
-        default=None,
-        description="GPU that the target runs on: a name of the operator's catalogue or of an "
-        "AcceleratorProfile. When not set: as the labels of the nodes tell.",
+    accelerator: DnsSubdomain | None = resolved(
+        "GPU that the target runs on: a name of the operator's catalogue or of an "
+        "AcceleratorProfile.",
+        unset_means="as the labels of the nodes tell",
     )
     model: Model | None = Field(
         default=None,

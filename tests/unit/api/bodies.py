@@ -39,6 +39,9 @@ def good_spec() -> Spec:
         "cooldownSeconds": 900,
         "maxSwitchesPerDay": 4,
         "telemetry": "main",
+        "policyRef": {"name": "shared"},
+        "accelerator": "h100-sxm",
+        "model": {"precision": "FP8"},
         "injection": {"mode": "Env"},
     }
 

@@ -14,6 +14,7 @@ from tests.unit.api.bodies import Case, at, first_profile, profile, profile_list
     DISABLED_IS_BARE,
 ) = profiles.Profile.RULES
 (BAND_WAY_UP,) = cutoff.CutoffRange.RULES
+ONE_ANSWER, FIXED_NEEDS_NUMBERS, RIDGE_HAS_ITS_OWN = cutoff.Cutoff.RULES
 
 
 def ngram(name: str, **settings: int) -> dict[str, Any]:
@@ -177,6 +178,30 @@ BROKEN_RULES = (
         cutoff.BANDS_DO_NOT_OVERLAP,
     ),
     Case(
+        "Fixed without numbers",
+        at("cutoff", value={"strategy": "Fixed"}),
+        "spec.cutoff.strategy",
+        FIXED_NEEDS_NUMBERS,
+    ),
+    Case(
+        "Ridge with a preset",
+        at("cutoff", value={"strategy": "Ridge", "preset": "h100-bf16"}),
+        "spec.cutoff.strategy",
+        RIDGE_HAS_ITS_OWN,
+    ),
+    Case(
+        "Ridge with ranges",
+        at("cutoff", "strategy", value="Ridge"),
+        "spec.cutoff.strategy",
+        RIDGE_HAS_ITS_OWN,
+    ),
+    Case(
+        "a preset beside ranges",
+        at("cutoff", "preset", value="h100-bf16"),
+        "spec.cutoff.preset",
+        ONE_ANSWER,
+    ),
+    Case(
         "bands overlap by default",
         ranges(("eagle", 20, 16), ("ngram", 26), ("none",)),
         RANGES,
@@ -212,6 +237,12 @@ CUTOFFS_FALL = (
 KEPT_RULES = (
     Case("as it stands", lambda _: None),
     Case("without a cut-off", lambda spec_: spec_.pop("cutoff")),
+    Case("an empty cut-off", at("cutoff", value={})),
+    Case("Ridge", at("cutoff", value={"strategy": "Ridge"})),
+    Case("a preset", at("cutoff", value={"preset": "h100-bf16"})),
+    Case("a Fixed preset", at("cutoff", value={"strategy": "Fixed", "preset": "h100-fp8"})),
+    Case("ranges without a strategy", lambda spec_: spec_["cutoff"].pop("strategy")),
+    Case("a model that says nothing", at("model", value={})),
     Case("one range", ranges(("none",))),
     Case("default band", ranges(("eagle", 20), ("ngram", 27), ("none",))),
     Case("band without width", ranges(("eagle", 20, 20), ("ngram", 21, 21), ("none",))),
@@ -331,6 +362,11 @@ OUT_OF_BOUNDS = (
     Case("unknown mode", at("mode", value="Auto"), "spec.mode"),
     Case("unknown method", at("profiles", 0, "method", value="Medusa"), f"{FIRST}.method"),
     Case("unknown strategy", at("cutoff", "strategy", value="Guess"), "spec.cutoff.strategy"),
+    Case("preset by number", at("cutoff", "preset", value=20), "spec.cutoff.preset"),
+    Case("precision in lower case", at("model", "precision", value="bf16"), "spec.model.precision"),
+    Case("accelerator as a label", at("accelerator", value="NVIDIA-L4"), "spec.accelerator"),
+    Case("policy of a namespace", at("policyRef", "name", value="a/b"), "spec.policyRef.name"),
+    Case("policy without a name", at("policyRef", value={}), "spec.policyRef.name"),
     Case("unknown injection", at("injection", "mode", value="Args"), "spec.injection.mode"),
     Case("suspend as a word", at("suspend", value="yes"), "spec.suspend"),
     Case(

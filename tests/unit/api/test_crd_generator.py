@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pydantic import Field
 
-from ridgeline.api import crd
+from ridgeline.api import crd, kinds
 from ridgeline.api.fields import ApiModel, DnsLabel
 from ridgeline.api.schema import NotStructural, Schema, structural_schema
 
@@ -22,15 +22,16 @@ FORBIDDEN = {
 POLICY_SHARED = (
     "cutoff", "stabilization", "cooldownSeconds", "maxSwitchesPerDay", "telemetry",
 )  # fmt: skip
+every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
 
 
-def version() -> dict[str, Any]:
-    found: dict[str, Any] = crd.serving_definition()["spec"]["versions"][0]
+def version(kind: kinds.ResourceKind = kinds.SERVING) -> dict[str, Any]:
+    found: dict[str, Any] = crd.definition(kind)["spec"]["versions"][0]
     return found
 
 
-def properties(part: str) -> dict[str, Any]:
-    root = version()["schema"]["openAPIV3Schema"]
+def properties(part: str, kind: kinds.ResourceKind = kinds.SERVING) -> dict[str, Any]:
+    root = version(kind)["schema"]["openAPIV3Schema"]
     found: dict[str, Any] = root["properties"][part]["properties"]
     return found
 
@@ -43,21 +44,28 @@ def nodes(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
         yield from nodes(schema["items"], f"{path}[]")
 
 
-def own_nodes() -> Iterator[tuple[str, Schema]]:
-    root = version()["schema"]["openAPIV3Schema"]
+def own_nodes(kind: kinds.ResourceKind = kinds.SERVING) -> Iterator[tuple[str, Schema]]:
+    root = version(kind)["schema"]["openAPIV3Schema"]
     for part in ("spec", "status"):
-        yield from nodes(root["properties"][part], part)
+        if part in root["properties"]:
+            yield from nodes(root["properties"][part], part)
 
 
-def test_the_schema_has_nothing_that_a_structural_schema_must_not_have() -> None:
-    for path, node in own_nodes():
+@every_kind
+def test_the_schema_has_nothing_that_a_structural_schema_must_not_have(
+    kind: kinds.ResourceKind,
+) -> None:
+    for path, node in own_nodes(kind):
         assert not FORBIDDEN & node.keys(), path
         assert node["type"] in {"object", "array", "string", "integer", "boolean"}, path
 
 
-def test_every_field_is_described_and_every_list_and_string_bounded() -> None:
+@every_kind
+def test_every_field_is_described_and_every_list_and_string_bounded(
+    kind: kinds.ResourceKind,
+) -> None:
     count = 0
-    for path, node in own_nodes():
+    for path, node in own_nodes(kind):
         count += 1
         assert path.endswith("[]") or node["description"].endswith("."), path
         if node["type"] == "array":
@@ -68,15 +76,48 @@ def test_every_field_is_described_and_every_list_and_string_bounded() -> None:
         if node["type"] == "integer":
             assert node["format"] in {"int32", "int64"}, path
             assert "minimum" in node, path
-    assert count > 60
+    assert count >= {"SpeculativeServing": 80}.get(kind.name, 14)
 
 
 def test_every_rule_has_a_message_that_says_what_to_do() -> None:
-    rules = [rule for _, node in own_nodes() for rule in node.get("x-kubernetes-validations", ())]
-    assert len(rules) >= 15
+    every = [node for kind in kinds.KINDS for _, node in own_nodes(kind)]
+    rules = [rule for node in every for rule in node.get("x-kubernetes-validations", ())]
+    assert len(rules) >= 30
     for rule in rules:
         assert len(rule["message"]) > 30
         assert "\n" not in rule["rule"]
+
+
+def test_a_policy_shares_these_fields_and_no_others_and_says_them_as_a_serving_does() -> None:
+    shared = properties("spec", kinds.POLICY)
+    assert set(shared) == set(POLICY_SHARED)
+    assert shared == {name: properties("spec")[name] for name in POLICY_SHARED}
+
+
+@pytest.mark.parametrize("kind", [kinds.POLICY, kinds.ACCELERATOR], ids=lambda kind: kind.name)
+def test_the_schema_of_what_is_only_read_writes_no_default_and_has_no_status(
+    kind: kinds.ResourceKind,
+) -> None:
+    assert [path for path, node in own_nodes(kind) if "default" in node] == []
+    assert "status" not in version(kind)["schema"]["openAPIV3Schema"]["properties"]
+    assert "subresources" not in version(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "scope", "short_name"),
+    [
+        (kinds.SERVING, "Namespaced", "sps"),
+        (kinds.POLICY, "Namespaced", "spp"),
+        (kinds.ACCELERATOR, "Cluster", "accel"),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_scope_and_names(kind: kinds.ResourceKind, scope: str, short_name: str) -> None:
+    spec = crd.definition(kind)["spec"]
+    assert spec["scope"] == scope
+    assert spec["names"]["shortNames"] == [short_name]
+    assert spec["names"]["categories"] == ["speculation"]
+    assert crd.definition(kind)["metadata"]["name"] == f"{spec['names']['plural']}.ridgeline.dev"
 
 
 def test_fields_that_a_policy_shares_have_no_schema_default() -> None:
@@ -130,9 +171,12 @@ def test_conditions_have_the_shape_of_metav1() -> None:
     assert item["properties"]["lastTransitionTime"]["format"] == "date-time"
 
 
-def test_the_columns_point_at_fields_that_exist() -> None:
-    root = version()["schema"]["openAPIV3Schema"]
-    for column in version()["additionalPrinterColumns"]:
+@every_kind
+def test_the_columns_point_at_fields_that_exist(kind: kinds.ResourceKind) -> None:
+    root = version(kind)["schema"]["openAPIV3Schema"]
+    names = [column["name"] for column in version(kind)["additionalPrinterColumns"]]
+    assert len(set(names)) == len(names) >= 5
+    for column in version(kind)["additionalPrinterColumns"]:
         path = column["jsonPath"].split("[?")[0].removeprefix(".")
         node = root
         for step in path.replace("[0]", "").split("."):
@@ -203,15 +247,19 @@ def folders(tmp_path: Path) -> list[str]:
 def test_what_was_written_is_in_step_and_not_written_again(
     folders: list[str], tmp_path: Path, capsys: Capture
 ) -> None:
-    (written,) = (tmp_path / "crds").iterdir()
-    assert written.read_text().startswith("# Generated by")
-    assert yaml.safe_load(written.read_text()) == crd.serving_definition()
+    for kind in kinds.KINDS:
+        written = tmp_path / "crds" / f"ridgeline.dev_{kind.plural}.yaml"
+        assert written.read_text().startswith("# Generated by")
+        assert yaml.safe_load(written.read_text()) == crd.definition(kind)
+        assert (tmp_path / "reference" / f"{kind.name.lower()}.md").is_file()
+    assert len(list(tmp_path.glob("*/*"))) == 2 * len(kinds.KINDS)
     capsys.readouterr()
     assert crd.main(["--check", *folders]) == 0
     assert crd.main(folders) == 0
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("position", range(len(kinds.KINDS)))
 @pytest.mark.parametrize("folder", ["crds", "reference"])
 @pytest.mark.parametrize("change", [lambda f: f.write_text("x: 1\n"), lambda f: f.unlink()])
 def test_the_check_finds_a_file_that_differs_or_misses(
@@ -220,8 +268,9 @@ def test_the_check_finds_a_file_that_differs_or_misses(
     capsys: Capture,
     folder: str,
     change: Callable[[Path], object],
+    position: int,
 ) -> None:
-    (written,) = (tmp_path / folder).iterdir()
+    written = sorted((tmp_path / folder).iterdir())[position]
     change(written)
     assert crd.main(["--check", *folders]) == 1
     assert f"{written} is out of step" in capsys.readouterr().err
@@ -236,13 +285,28 @@ def test_the_check_finds_a_crd_that_no_model_stands_for(
     assert f"{stray} stands for no model" in capsys.readouterr().err
 
 
-def test_the_reference_page_has_every_field_rule_and_default() -> None:
-    (page,) = crd.reference_files().values()
-    for path, node in own_nodes():
+@every_kind
+def test_the_reference_page_has_every_field_and_rule(kind: kinds.ResourceKind) -> None:
+    page = crd.reference_files()[f"{kind.name.lower()}.md"]
+    for path, node in own_nodes(kind):
         if "." in path and not path.endswith("[]"):
             assert f"| `{path}` |" in page, path
         for rule in node.get("x-kubernetes-validations", ()):
-            assert f"| {rule['message']} |" in page
+            assert f"| {rule['message'].replace('|', chr(92) + '|')} |" in page
+    assert f"`kubectl get {kind.short_name}`" in page
+    assert ("## Status" in page) is (kind is kinds.SERVING)
+
+
+def test_the_reference_page_tells_defaults() -> None:
+    page = crd.reference_files()["speculativeserving.md"]
     assert "| `spec.cooldownSeconds` | whole number 0 to 604800 | 1800 |" in page
     assert "| `spec.mode` | `Automatic` or `RecommendOnly` | RecommendOnly † |" in page
-    assert "When not set:" not in page
+    for text in crd.reference_files().values():
+        assert "When not set:" not in text
+
+
+def test_the_reference_page_begins_with_what_is_required() -> None:
+    page = crd.reference_files()["speculativeserving.md"]
+    first = [row.split("|")[1].strip() for row in page.splitlines() if row.startswith("| `spec.")]
+    top = [name for name in first if name.count(".") == 1]
+    assert set(top[:2]) == {"`spec.targetRef`", "`spec.profiles`"}

@@ -12,7 +12,7 @@ from ridgeline.api import defaults
 from ridgeline.api.serving import InvalidServing, invalid_fields, parse_serving
 from ridgeline.api.status import RolloutStatus, SpeculativeServingStatus
 from ridgeline.terms.methods import Method
-from ridgeline.terms.modes import Mode
+from ridgeline.terms.modes import Mode, Strategy
 from ridgeline.terms.rolls import RollState
 from tests.unit.api import cases
 from tests.unit.api.bodies import Case, body, good_spec
@@ -35,6 +35,7 @@ def test_the_smallest_serving_only_recommends_and_leaves_the_rest_to_settings() 
     assert spec.profiles[0].method is Method.DISABLED
     shared = (spec.cutoff, spec.stabilization, spec.cooldown_seconds, spec.max_switches_per_day)
     assert (*shared, spec.telemetry, spec.injection) == (None,) * 6
+    assert (spec.policy_ref, spec.accelerator, spec.model) == (None,) * 3
     assert serving.status == SpeculativeServingStatus()
 
 
@@ -163,10 +164,10 @@ def test_every_finding_can_be_had() -> None:
     spec = good_spec()
     spec["mode"] = "Auto"
     spec["cooldownSeconds"] = -1
-    assert [finding.field for finding in invalid_fields(body(spec))] == [
+    assert {finding.field for finding in invalid_fields(body(spec))} == {
         "spec.mode",
         "spec.cooldownSeconds",
-    ]
+    }
 
 
 def test_models_are_frozen() -> None:
@@ -221,4 +222,20 @@ def test_a_range_shows_its_lower_edge_given_or_not() -> None:
     del spec["cutoff"]["ranges"][1]["returnBelowConcurrency"]
     cutoff = parse_serving(body(spec)).spec.cutoff
     assert cutoff is not None
-    assert [row.lower_edge for row in cutoff.ranges] == [16, 32, None]
+    assert [row.lower_edge for row in cutoff.ranges or ()] == [16, 32, None]
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "strategy"),
+    [
+        ({}, Strategy.RIDGE),
+        ({"strategy": "Ridge"}, Strategy.RIDGE),
+        ({"preset": "h100-bf16"}, Strategy.FIXED),
+        ({"ranges": [{"profile": "none"}]}, Strategy.FIXED),
+        ({"strategy": "Fixed", "preset": "h100-bf16"}, Strategy.FIXED),
+    ],
+)
+def test_numbers_imply_that_they_are_fixed(cutoff: Body, strategy: Strategy) -> None:
+    read = parse_serving(body({**good_spec(), "cutoff": cutoff})).spec.cutoff
+    assert read is not None
+    assert read.resolved_strategy is strategy

@@ -102,7 +102,16 @@ SPEC: Any = st.fixed_dictionaries(
         "targetRef": st.just({"name": "llama"}),
         "profiles": st.lists(PROFILE, min_size=1, max_size=4, unique_by=lambda p: p["name"]),
     },
-    optional={"cutoff": st.fixed_dictionaries({"ranges": st.lists(RANGE, min_size=1, max_size=4)})},
+    optional={
+        "cutoff": st.fixed_dictionaries(
+            {},
+            optional={
+                "strategy": st.sampled_from(["Fixed", "Ridge"]),
+                "preset": st.sampled_from(["h100-bf16", "h100-fp8"]),
+                "ranges": st.lists(RANGE, min_size=1, max_size=4),
+            },
+        )
+    },
 )
 
 
