@@ -14,12 +14,17 @@ from tests.cluster.spec import Spec
 
 AUDIT_LOG = "audit.log"
 
-# Writes only, without bodies: enough to ask who wrote what and when.
+OPERATOR_NAMESPACE = "ridgeline-system"
+"""Where an operator that runs inside the cluster is installed, for its reads to be audited."""
+
+# Writes only, without bodies: enough to ask who wrote what and when. Of an operator inside the
+# cluster reads are told too: they show which of its rights it uses, and which it lacks.
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [
+        {"level": "Metadata", "userGroups": [f"system:serviceaccounts:{OPERATOR_NAMESPACE}"]},
         {"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
         {"level": "None"},
     ],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.audit import Write, read_writes
+from tests.cluster.audit import Request, Write, read_requests, read_writes
 from tests.cluster.bringup import ctr
 from tests.cluster.control import ask
 from tests.cluster.errors import ClusterError
@@ -76,9 +76,16 @@ class Cluster:
 
     def writes(self) -> list[Write]:
         """Every write that the API server has seen, in the order of its audit log."""
+        return read_writes(self._audit_log())
+
+    def requests(self) -> list[Request]:
+        """Also the reads of an operator that runs in the cluster, see `read_requests`."""
+        return read_requests(self._audit_log())
+
+    def _audit_log(self) -> Path:
         if self.audit_log is None:
             raise ClusterError("this cluster has no audit log that can be read here")
-        return read_writes(self.audit_log)
+        return self.audit_log
 
     def stop_component(self, name: str) -> None:
         """End one component (`prometheus`, `kube-apiserver`, `kubelet-node-0`, …)."""

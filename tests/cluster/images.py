@@ -58,7 +58,7 @@ def base_images(progress: Progress) -> tuple[Image, ...]:
     return (
         Image(name=PAUSE_IMAGE, layers=(busybox,), entrypoint=wait_for_ever),
         Image(name=BUSYBOX_IMAGE, layers=(busybox,), env={"PATH": "/bin"}),
-        _python_image(PYTHON_IMAGE, (_debian_layer(progress), _packages_layer(progress))),
+        _python_image(PYTHON_IMAGE, (debian_layer(progress), _packages_layer(progress))),
     )
 
 
@@ -73,7 +73,7 @@ def stand_in_image(progress: Progress) -> Image:
     layer = _layer("code", key, lambda folder: _fill_code(folder, code), progress)
     _keep_newest("layer-code-*")
     return _python_image(
-        STAND_IN_IMAGE, (_debian_layer(progress), _packages_layer(progress), layer)
+        STAND_IN_IMAGE, (debian_layer(progress), _packages_layer(progress), layer)
     )
 
 
@@ -150,7 +150,8 @@ def _fill_busybox(folder: Path) -> None:
             (folder / "bin" / applet).symlink_to("busybox")
 
 
-def _debian_layer(progress: Progress) -> Layer:
+def debian_layer(progress: Progress) -> Layer:
+    """A small Debian root file system with Python, and a user 65532."""
     key = content_key(_SUITE, *_INCLUDED, *_STRIPPED, inspect.getsource(_fill_debian))
     return _layer("debian", key, _fill_debian, progress, times=True)
 

@@ -39,6 +39,12 @@ _FULL = (
     Need(package="mount", program="mount"),
     Need(package="debootstrap", program="debootstrap"),
 )
+_DOCKER = (
+    Need(package="docker.io", program="/usr/sbin/dockerd"),
+    Need(package="docker.io", program="/usr/bin/docker"),
+    Need(package="containerd", program="containerd"),
+    Need(package="runc", program="runc"),
+)
 
 _POLICY = Path("/usr/sbin/policy-rc.d")
 _OTHER_WAYS = (
@@ -68,7 +74,27 @@ def require(level: Level, progress: Progress, *, yes: bool) -> None:
         )
     if level is Level.FULL and os.geteuid() != 0:
         raise ClusterError(f"a full cluster needs root: run it as root, {_OTHER_WAYS}")
-    absent = missing(level)
+    _obtain(lambda: missing(level), progress, yes=yes)
+
+
+def missing_for_docker(find: Callable[[str], str | None] = shutil.which) -> list[str]:
+    """The packages that a Docker engine of this machine lacks."""
+    return list(dict.fromkeys(need.package for need in _DOCKER if find(need.program) is None))
+
+
+def require_docker(progress: Progress, *, yes: bool) -> None:
+    """See that a Docker engine can be started here; says first what it would install.
+
+    Raises:
+        ClusterError: this machine cannot run one, or the answer was no.
+    """
+    if sys.platform != "linux" or os.geteuid() != 0:
+        raise ClusterError("building the image needs a Docker engine, which needs root on Linux")
+    _obtain(missing_for_docker, progress, yes=yes)
+
+
+def _obtain(missing: Callable[[], list[str]], progress: Progress, *, yes: bool) -> None:
+    absent = missing()
     if not absent:
         return
     wanted = " ".join(absent)
@@ -85,7 +111,7 @@ def require(level: Level, progress: Progress, *, yes: bool) -> None:
         )
     with progress.step(f"installed {wanted}"):
         _install(absent)
-    if still := missing(level):
+    if still := missing():
         raise ClusterError(f"installed, and yet their programs are missing: {' '.join(still)}")
 
 

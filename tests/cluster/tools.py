@@ -1,4 +1,4 @@
-"""The Go binaries: Kubernetes components, kubectl, Prometheus and promtool.
+"""The Go binaries: Kubernetes components, kubectl, Prometheus and promtool, Helm.
 
 They are built from the pinned modules in `tools/`, once per content of `go.mod`, `go.sum` and the
 flags, into the cache folder.
@@ -80,6 +80,19 @@ PROMETHEUS = Toolset(
         "-s -w",
         "-tags",
         "remove_all_sd,enable_kubernetes_sd,slicelabels",
+    ),
+)
+
+_HELM_VERSION = "4.2.3"
+
+HELM = Toolset(
+    name="helm",
+    binaries={"helm": "helm.sh/helm/v4/cmd/helm"},
+    # Without its version Helm calls itself v4.2 with no patch, whatever was built.
+    flags=(
+        "-trimpath",
+        "-ldflags",
+        f"-s -w -X helm.sh/helm/v4/internal/version.version=v{_HELM_VERSION}",
     ),
 )
 
