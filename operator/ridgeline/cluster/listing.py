@@ -1,25 +1,50 @@
 """Paginated listings that prime the watch store and mend what the streams missed."""
 
+import logging
 from collections.abc import AsyncIterator, Callable, Collection
 from typing import Any, Final, TypeVar
 
 from ridgeline.cluster.api import KubernetesApi, path_of
-from ridgeline.cluster.objects import trim_deployment, trim_pod, trim_serving
-from ridgeline.cluster.store import WatchStore
-from ridgeline.terms.names import API_VERSION, SERVING_PLURAL
+from ridgeline.cluster.errors import NotFoundError, RefusedError
+from ridgeline.cluster.objects import PodObject, trim_deployment, trim_pod, trim_serving
+from ridgeline.cluster.store import Shelf, Stored, WatchStore
+from ridgeline.cluster.surroundings import (
+    BoundPod,
+    Surroundings,
+    trim_bound,
+    trim_budget,
+    trim_node,
+    trim_spec,
+)
+from ridgeline.terms.names import (
+    ACCELERATOR_PLURAL,
+    API_VERSION,
+    POLICY_PLURAL,
+    SERVING_PLURAL,
+)
+
+log = logging.getLogger(__name__)
 
 PAGE_SIZE: Final = 500
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Stored)
 
 
-async def relist(api: KubernetesApi, store: WatchStore, namespaces: Collection[str]) -> None:
+async def relist(
+    api: KubernetesApi,
+    store: WatchStore,
+    namespaces: Collection[str],
+    surroundings: Surroundings | None = None,
+) -> None:
     """List every kind and lay the answer over the store.
 
     Args:
         api: The API server.
         store: What is mended.
         namespaces: Namespaces to list; empty for all.
+        surroundings: What surrounds the targets; kinds that this account may not list, or that
+            the API server does not have, stay unprimed there.
 
     Raises:
         ClusterError: A listing failed; kinds listed before it are laid over already.
@@ -35,8 +60,59 @@ async def relist(api: KubernetesApi, store: WatchStore, namespaces: Collection[s
     ]
     store.lay_over_deployments(mark, deployments)
     mark = store.pods_listing_started()
-    pods = [each async for each in _listed(api, "v1", "pods", namespaces, trim_pod)]
-    store.lay_over_pods(mark, [pod for pod in pods if pod is not None])
+    bound_mark = surroundings.bound.listing_started() if surroundings is not None else 0
+    pods = [each async for each in _listed(api, "v1", "pods", namespaces, _both)]
+    store.lay_over_pods(mark, [pod for pod, _ in pods if pod is not None])
+    if surroundings is not None:
+        surroundings.lay_over_bound(bound_mark, [each for _, each in pods if each is not None])
+        await _relist_surroundings(api, surroundings, namespaces)
+
+
+async def _relist_surroundings(
+    api: KubernetesApi, around: Surroundings, namespaces: Collection[str]
+) -> None:
+    mark = around.policies.listing_started()
+    policies = await _readable(api, API_VERSION, POLICY_PLURAL, namespaces, trim_spec)
+    around.lay_over_policies(mark, policies or ())
+    around.policies.primed = policies is not None
+    await _lay_over(api, around.nodes, "v1", "nodes", (), trim_node)
+    await _lay_over(api, around.accelerators, API_VERSION, ACCELERATOR_PLURAL, (), trim_spec)
+    await _lay_over(
+        api, around.budgets, "policy/v1", "poddisruptionbudgets", namespaces, trim_budget
+    )
+
+
+async def _lay_over(
+    api: KubernetesApi,
+    shelf: Shelf[S],
+    group_version: str,
+    plural: str,
+    namespaces: Collection[str],
+    trim: Callable[[dict[str, Any]], S],
+) -> None:
+    mark = shelf.listing_started()
+    listed = await _readable(api, group_version, plural, namespaces, trim)
+    shelf.lay_over(mark, listed or ())
+    shelf.primed = listed is not None
+
+
+async def _readable(
+    api: KubernetesApi,
+    group_version: str,
+    plural: str,
+    namespaces: Collection[str],
+    trim: Callable[[dict[str, Any]], T],
+) -> list[T] | None:
+    """List a kind that one may have to do without; `None` when it is out of reach."""
+    try:
+        return [each async for each in _listed(api, group_version, plural, namespaces, trim)]
+    except (RefusedError, NotFoundError) as error:
+        log.info("%s are out of reach: %s", plural, error)
+        return None
+
+
+def _both(body: dict[str, Any]) -> tuple[PodObject | None, BoundPod | None]:
+    return trim_pod(body), trim_bound(body)
 
 
 async def _listed(

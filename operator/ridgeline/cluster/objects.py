@@ -8,15 +8,25 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ridgeline.cluster.shape import TargetShape, trim_shape
 from ridgeline.engine.container import Container, EnvItem
-from ridgeline.terms.names import PROFILE_LABEL, PROFILE_MANAGER, SERVING_ANNOTATION
+from ridgeline.terms.names import (
+    FORCE_ANNOTATION,
+    PROFILE_LABEL,
+    PROFILE_MANAGER,
+    SERVING_ANNOTATION,
+)
 
 Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingObject:
-    """A SpeculativeServing as the API server has it: spec and status unparsed."""
+    """A SpeculativeServing as the API server has it: spec and status unparsed.
+
+    Attributes:
+        forced_profile: Value of the force annotation, `None` without one.
+    """
 
     namespace: str
     name: str
@@ -27,6 +37,7 @@ class ServingObject:
     deleting: bool
     spec: Json
     status: Json
+    forced_profile: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +48,7 @@ class DeploymentObject:
         progress_deadline_exceeded: The Deployment controller gave up on the newest template.
         marker: Value of our annotation, `None` without one.
         last_writer: Field manager other than ours that wrote its spec last; empty if not told.
+        shape: How it rolls and what its Pods ask for.
     """
 
     namespace: str
@@ -57,6 +69,7 @@ class DeploymentObject:
     available_replicas: int
     progress_deadline_exceeded: bool
     last_writer: str = ""
+    shape: TargetShape = field(default_factory=TargetShape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +80,8 @@ class PodObject:
         deployment: Name of the Deployment that its ReplicaSet belongs to.
         ready_since: Epoch seconds since it is Ready, `None` when it is not.
         trouble: Why a container of it does not run, in the kubelet's word, `None` when all run.
+        node: Node that it is bound to, `None` before.
+        started_at: Epoch seconds since its last container runs, `None` while one does not.
     """
 
     namespace: str
@@ -77,7 +92,9 @@ class PodObject:
     profile: str | None
     ready_since: float | None
     deleting: bool
-    trouble: str | None = field(default=None)
+    trouble: str | None = None
+    node: str | None = None
+    started_at: float | None = None
 
 
 def trim_serving(body: Json) -> ServingObject:
@@ -93,6 +110,7 @@ def trim_serving(body: Json) -> ServingObject:
         deleting="deletionTimestamp" in metadata,
         spec=dict(body.get("spec") or {}),
         status=dict(body.get("status") or {}),
+        forced_profile=(metadata.get("annotations") or {}).get(FORCE_ANNOTATION),
     )
 
 
@@ -124,6 +142,7 @@ def trim_deployment(body: Json) -> DeploymentObject:
             and each.get("reason") == "ProgressDeadlineExceeded"
             for each in status.get("conditions") or ()
         ),
+        shape=trim_shape(spec),
         last_writer=_last_writer(metadata.get("managedFields") or ()),
     )
 
@@ -177,6 +196,8 @@ def trim_pod(body: Json) -> PodObject | None:
         ready_since=_ready_since(status),
         deleting="deletionTimestamp" in metadata,
         trouble=_trouble(status),
+        node=(body.get("spec") or {}).get("nodeName"),
+        started_at=_started_at(status),
     )
 
 
@@ -204,6 +225,16 @@ def _ready_since(status: Json) -> float | None:
             since = condition.get("lastTransitionTime")
             return epoch(since) if since else None
     return None
+
+
+def _started_at(status: Json) -> float | None:
+    moments = [
+        ((each.get("state") or {}).get("running") or {}).get("startedAt")
+        for each in status.get("containerStatuses") or ()
+    ]
+    if not moments or not all(moments):
+        return None
+    return max(epoch(str(each)) for each in moments)
 
 
 def _trouble(status: Json) -> str | None:

@@ -3,22 +3,44 @@
 Only `on.event` handlers: they add no finalizer, no annotation and no state of their own.
 """
 
-from collections.abc import Collection
-from typing import Any, Final
+from collections.abc import Callable, Collection
+from typing import Any, Final, TypeVar
 
 import kopf
 
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.objects import trim_deployment, trim_pod, trim_serving
-from ridgeline.cluster.store import WatchStore
-from ridgeline.terms.names import GROUP, SERVING_PLURAL, VERSION
+from ridgeline.cluster.store import Key, Shelf, Stored, WatchStore
+from ridgeline.cluster.surroundings import (
+    Surroundings,
+    trim_bound,
+    trim_budget,
+    trim_node,
+    trim_spec,
+)
+from ridgeline.terms.names import (
+    ACCELERATOR_PLURAL,
+    GROUP,
+    POLICY_PLURAL,
+    SERVING_PLURAL,
+    VERSION,
+)
 
 PAGE_SIZE: Final = 500
 _DELETED: Final = "DELETED"
 
+S = TypeVar("S", bound=Stored)
+Resource = tuple[str, str, str]
+"""Group, version and plural name."""
 
-def watch_registry(store: WatchStore, kubeconfig: str | None) -> kopf.OperatorRegistry:
-    """Return the handlers that keep the store up to date."""
+
+def watch_registry(
+    store: WatchStore, kubeconfig: str | None, surroundings: Surroundings | None = None
+) -> kopf.OperatorRegistry:
+    """Return the handlers that keep the store up to date.
+
+    Of the surroundings only those kinds are watched that could be listed.
+    """
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -33,33 +55,60 @@ def watch_registry(store: WatchStore, kubeconfig: str | None) -> kopf.OperatorRe
             private_key_path=credentials.private_key_path,
         )
 
-    @kopf.on.event(GROUP, VERSION, SERVING_PLURAL, registry=registry)
-    async def serving_changed(event: kopf.RawEvent, **_: Any) -> None:
-        item = trim_serving(event["object"])
-        if event["type"] == _DELETED:
-            store.drop_serving((item.namespace, item.name), item.uid)
-        else:
-            store.put_serving(item)
+    servings, deployments = (GROUP, VERSION, SERVING_PLURAL), ("apps", "v1", "deployments")
+    _follow(registry, servings, trim_serving, store.put_serving, store.drop_serving)
+    _follow(registry, deployments, trim_deployment, store.put_deployment, store.drop_deployment)
+    _follow(registry, ("", "v1", "pods"), trim_pod, store.put_pod, store.drop_pod)
+    if surroundings is not None:
+        _follow_surroundings(registry, surroundings)
+    return registry
 
-    @kopf.on.event("apps", "v1", "deployments", registry=registry)
-    async def deployment_changed(event: kopf.RawEvent, **_: Any) -> None:
-        item = trim_deployment(event["object"])
-        if event["type"] == _DELETED:
-            store.drop_deployment((item.namespace, item.name), item.uid)
-        else:
-            store.put_deployment(item)
 
-    @kopf.on.event("", "v1", "pods", registry=registry)
-    async def pod_changed(event: kopf.RawEvent, **_: Any) -> None:
-        item = trim_pod(event["object"])
+def _follow_surroundings(registry: kopf.OperatorRegistry, around: Surroundings) -> None:
+    @kopf.on.event("", "v1", "pods", registry=registry, id="bound_pod_changed")
+    async def bound_pod_changed(event: kopf.RawEvent, **_: Any) -> None:
+        item = trim_bound(event["object"])
+        if item is not None and event["type"] != _DELETED:
+            around.put_bound(item)
+            return
+        metadata = event["object"]["metadata"]
+        around.drop_bound((metadata["namespace"], metadata["name"]), metadata["uid"])
+
+    if around.policies.primed:
+        policies = (GROUP, VERSION, POLICY_PLURAL)
+        _follow(registry, policies, trim_spec, around.put_policy, around.drop_policy)
+    accelerators = (GROUP, VERSION, ACCELERATOR_PLURAL)
+    _follow_shelf(registry, accelerators, trim_spec, around.accelerators)
+    _follow_shelf(registry, ("", "v1", "nodes"), trim_node, around.nodes)
+    budgets = ("policy", "v1", "poddisruptionbudgets")
+    _follow_shelf(registry, budgets, trim_budget, around.budgets)
+
+
+def _follow_shelf(
+    registry: kopf.OperatorRegistry, resource: Resource, trim: Callable[[Any], S], shelf: Shelf[S]
+) -> None:
+    if shelf.primed:
+        _follow(registry, resource, trim, shelf.put, shelf.drop)
+
+
+def _follow(
+    registry: kopf.OperatorRegistry,
+    resource: Resource,
+    trim: Callable[[Any], S | None],
+    put: Callable[[S], object],
+    drop: Callable[[Key, str], object],
+) -> None:
+    """Register a handler that keeps one kind up to date."""
+
+    @kopf.on.event(*resource, registry=registry, id=f"{resource[2]}_changed")
+    async def changed(event: kopf.RawEvent, **_: Any) -> None:
+        item = trim(event["object"])
         if item is None:
             return
         if event["type"] == _DELETED:
-            store.drop_pod((item.namespace, item.name), item.uid)
+            drop((item.namespace, item.name), item.uid)
         else:
-            store.put_pod(item)
-
-    return registry
+            put(item)
 
 
 def watch_settings() -> kopf.OperatorSettings:

@@ -78,7 +78,9 @@ def own_roll(situation: Situation) -> Verdict:
 
 def active_profile(situation: Situation) -> Verdict:
     """Guard that the active profile is known and stands in the table."""
-    if situation.target is None or situation.table is None or situation.row is not None:
+    if situation.target is None or situation.table is None:
+        return PASSED
+    if situation.row is not None or situation.must_leave:
         return PASSED
     active = situation.target.active_profile
     listed = ", ".join(row.profile for row in situation.table.rows)

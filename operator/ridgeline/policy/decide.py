@@ -21,7 +21,12 @@ A wish to leave becomes a switch when all of this holds, in this order:
 4. Daily budget: with b = min(maxSwitchesPerDay, 10) and u switches begun in the last 24 hours,
    upwards b − u >= 1; downwards b − u >= 2, so that the last one is always left for "off".
 5. Cooldown: downwards only, cooldownSeconds since the last roll ended.
-6. Mode: Automatic. Otherwise the same wish is a recommendation.
+6. Verdict: the strategy can tell whether speculation pays on this accelerator at all.
+7. Mode: Automatic. Otherwise the same wish is a recommendation.
+8. The roll could finish, and would cut no answer short (`roll_plan`).
+
+A person's order (the force annotation) takes the place of 1 to 7: it is obeyed as soon as nothing
+is being rolled and the roll could finish, unless the serving is suspended or the operator frozen.
 
 All of it is a pure function of its four arguments. It does not depend on the order of replicas or
 engines. Times of memory that lie ahead of `now` count as "just now", and those more than five
@@ -35,9 +40,10 @@ from ridgeline.policy.borders import compare_with_borders, stays_because
 from ridgeline.policy.checks import CHECKS
 from ridgeline.policy.decision import Comparison, Decision, Diagnostics, Outcome
 from ridgeline.policy.facts import Facts
+from ridgeline.policy.forced import obey
 from ridgeline.policy.lifecycle import mend_times, remember_switch
 from ridgeline.policy.memory import FastMemory, Memory, Switch
-from ridgeline.policy.move import BLINDING, MOVE_CHECKS, Move, wanted_move
+from ridgeline.policy.move import BLINDING, MOVE_CHECKS, Move, leaving_move, wanted_move
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.situation import Situation, observe
 from ridgeline.policy.verdict import Hold
@@ -60,7 +66,9 @@ def decide(facts: Facts, settings: PolicySettings, memory: Memory, now: float) -
         raise ValueError(f"now must be finite epoch seconds, not {now}")
     situation = observe(facts, settings, mend_times(memory, now), now)
     judged = _judge(situation)
-    return _suspended(situation, judged) if settings.suspended else judged
+    if settings.suspended or settings.frozen:
+        return _suspended(situation, judged)
+    return judged if settings.forced is None else obey(situation, settings.forced)
 
 
 def _judge(situation: Situation) -> Decision:
@@ -81,6 +89,8 @@ def _place(
 ) -> Decision:
     """Compare concurrency with the borders of the active row."""
     table, row, concurrency = situation.table, situation.row, situation.estimates.concurrency
+    if table is not None and situation.must_leave:
+        return _try(leaving_move(situation, table), before, compared)
     if table is None or row is None or concurrency is None:
         raise AssertionError("the checks let a serving through that cannot be placed in its table")
     compared += compare_with_borders(table, row, concurrency)
@@ -153,7 +163,10 @@ def _held(situation: Situation, hold: Hold, told: Diagnostics) -> Decision:
 
 def _suspended(situation: Situation, judged: Decision) -> Decision:
     """Hold, and keep what the table asks for as a recommendation."""
-    message = "spec.suspend is true: nothing is changed"
+    frozen = situation.settings.frozen
+    message = (
+        f"{'the operator is frozen' if frozen else 'spec.suspend is true'}: nothing is changed"
+    )
     if judged.recommended is None:
         message += f"; there is no recommendation either: {judged.message}"
     elif judged.recommended == situation.active:
@@ -164,7 +177,7 @@ def _suspended(situation: Situation, judged: Decision) -> Decision:
         outcome=Outcome.HOLD,
         profile=situation.active,
         recommended=judged.recommended,
-        reason=Reason.SUSPENDED,
+        reason=Reason.FROZEN if frozen else Reason.SUSPENDED,
         message=message,
         memory=_looking_afresh(situation),
         diagnostics=replace(judged.diagnostics, decided_by="suspended", passed=()),

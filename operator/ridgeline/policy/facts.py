@@ -7,6 +7,7 @@ Times are epoch seconds, ages and durations are seconds.
 
 from dataclasses import dataclass
 
+from ridgeline.policy.roll_plan import RollPlan
 from ridgeline.terms.reasons import Reason
 
 
@@ -145,8 +146,16 @@ class TelemetryFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Everything that a decision about one serving rests on."""
+    """Everything that a decision about one serving rests on.
+
+    Attributes:
+        target: The target, or why there is none.
+        replicas: Its live, Ready Pods.
+        telemetry: How the telemetry endpoint fared, or why there is none.
+        plan: How a roll of the target would go; `None` when that is not looked into.
+    """
 
     target: TargetFacts | Problem
     replicas: tuple[ReplicaFacts, ...]
     telemetry: TelemetryFacts | Problem
+    plan: RollPlan | None = None

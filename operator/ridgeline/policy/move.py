@@ -1,8 +1,9 @@
 """A move that the table asks for, and the checks between the wish and the switch, in order.
 
-`evidence` (every replica for a quieter row), `dwell`, `daily_budget`, `cooldown`, `mode`. The
-budget stands before the cooldown because what lasts longer is what a person wants to know. The
-mode comes last, so that a recommendation has passed all that a switch must pass.
+`evidence` (every replica for a quieter row), `dwell`, `daily_budget`, `cooldown`, `verdict`,
+`mode`, `roll_can_finish`. The budget stands before the cooldown because what lasts longer is what a
+person wants to know. The mode comes after all that makes a recommendation sound; whether the roll
+could finish concerns only who would begin it.
 """
 
 from collections.abc import Callable
@@ -20,12 +21,14 @@ from ridgeline.policy.lifecycle import (
     switches_left,
 )
 from ridgeline.policy.memory import Crossing
+from ridgeline.policy.roll_plan import first_hold
 from ridgeline.policy.sight import joined_share, unseen
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.verdict import PASSED, Verdict, at_least, held, passed
 from ridgeline.policy.wording import duration, number_beside
 from ridgeline.terms.modes import Mode
 from ridgeline.terms.reasons import Reason
+from ridgeline.terms.verdict import Verdict as CutoffVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,23 @@ def wanted_move(
         seen_before=since is not None,
         lasted=0.0 if since is None else max(0.0, situation.now - since),
         dwell=dwell,
+    )
+
+
+def leaving_move(situation: Situation, table: CutoffTable) -> Move:
+    """Return the move from a profile that has no row, since nothing but the one row pays here."""
+    profile = table.rows[-1].profile
+    crossing = situation.memory.fast.crossing
+    since = crossing.since if crossing is not None and crossing.towards == profile else None
+    return Move(
+        situation=situation,
+        profile=profile,
+        busier=True,
+        because=f"no speculation pays here ({'; '.join(table.reasons)})",
+        crossing=Crossing(towards=profile, since=situation.now if since is None else since),
+        seen_before=since is not None,
+        lasted=0.0 if since is None else max(0.0, situation.now - since),
+        dwell=situation.settings.stabilization.busier_seconds,
     )
 
 
@@ -214,12 +234,35 @@ def mode(move: Move) -> Verdict:
     )
 
 
+def verdict(move: Move) -> Verdict:
+    """Guard that the strategy can tell whether speculation pays here at all."""
+    table = move.situation.table
+    if table is None or table.verdict is not CutoffVerdict.UNDECIDED:
+        return PASSED
+    return held(
+        Reason.CUTOFF_UNDECIDED,
+        f"{move.because}, and {move.profile} may be better, but the cut-off is undecided: "
+        f"{'; '.join(table.reasons)}; measure it and set spec.cutoff with strategy Fixed",
+    )
+
+
+def roll_can_finish(move: Move) -> Verdict:
+    """Guard that the roll could finish, and would cut no answer short."""
+    plan = move.situation.facts.plan
+    hold = first_hold(plan) if plan is not None else None
+    if hold is None:
+        return PASSED
+    return held(hold.reason, f"{move.profile} is better, but no roll is begun: {hold.message}")
+
+
 MOVE_CHECKS: Final[tuple[tuple[str, Callable[[Move], Verdict]], ...]] = (
     ("evidence", evidence),
     ("dwell", dwell),
     ("daily_budget", budget),
     ("cooldown", cooldown),
+    ("verdict", verdict),
     ("mode", mode),
+    ("roll_can_finish", roll_can_finish),
 )
 """The checks of a wanted move, in order."""
 

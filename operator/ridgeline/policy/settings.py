@@ -37,6 +37,8 @@ class PolicySettings:
     Attributes:
         mode: Whether the operator may act.
         suspended: Whether the serving is suspended.
+        frozen: Whether the operator's own freeze switch is on.
+        forced: Profile that a person ordered, whatever the cut-offs say; `None` for none.
         methods: Method of each profile, by the profile's name.
         cutoff: The table to follow, or why there is none.
         stabilization: Dwell times.
@@ -54,6 +56,8 @@ class PolicySettings:
     stabilization: Stabilization
     cooldown_seconds: float
     max_switches_per_day: int
+    frozen: bool = False
+    forced: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a cooldown that could never be compared with a time."""

@@ -9,6 +9,7 @@ from ridgeline.policy.facts import Facts, Problem, TargetFacts, TelemetryFacts
 from ridgeline.policy.fleet import Fleet, join
 from ridgeline.policy.memory import Memory
 from ridgeline.policy.settings import PolicySettings
+from ridgeline.terms.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,16 @@ class Situation:
     row: int | None
     fleet: Fleet
     estimates: Estimates
+
+    @property
+    def must_leave(self) -> bool:
+        """Whether the active profile has no row because no speculation pays here at all."""
+        return (
+            self.table is not None
+            and self.table.verdict is Verdict.NO
+            and self.row is None
+            and self.active in self.settings.methods
+        )
 
     @property
     def active(self) -> str | None:

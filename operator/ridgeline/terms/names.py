@@ -28,3 +28,6 @@ PROFILE_LABEL: Final = "ridgeline.dev/profile"
 
 SERVING_ANNOTATION: Final = "ridgeline.dev/serving"
 """Annotation on the target that names the serving which set its profile."""
+
+FORCE_ANNOTATION: Final = "ridgeline.dev/force-profile"
+"""Annotation on a serving by which a person orders a profile, whatever the cut-offs say."""

@@ -12,6 +12,7 @@ from ridgeline.cluster.objects import (
     trim_pod,
     trim_serving,
 )
+from ridgeline.cluster.shape import trim_shape
 from ridgeline.engine.container import Container, EnvItem
 from tests.unit.cluster.bodies import deployment_body, pod_body, ready
 
@@ -136,6 +137,7 @@ def test_a_deployment() -> None:
         available_replicas=2,
         progress_deadline_exceeded=False,
         last_writer="joe",
+        shape=trim_shape(deployment_body()["spec"]),
     )
 
 

@@ -86,13 +86,15 @@ class TestSwitch:
             "concurrency per engine is 31.2, at or above the cut-off 20 of eagle2 for 74 s "
             "(needs 60 s): none is better"
         )
-        assert decision.diagnostics.passed[-6:] == (
+        assert decision.diagnostics.passed[-8:] == (
             "cutoffs",
             "evidence",
             "dwell",
             "daily_budget",
             "cooldown",
+            "verdict",
             "mode",
+            "roll_can_finish",
         )
 
     def test_towards_speculation(self) -> None:

@@ -1,0 +1,232 @@
+"""What surrounds the targets: nodes, GPUs in use, disruption budgets, policies, accelerators.
+
+Each kind may be out of reach (a Role gives no right to read nodes; an older installation has no
+CRD for policies): then `readable` says so, and what would follow from it is unknown, not zero.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ridgeline.cluster.objects import Json
+from ridgeline.cluster.shape import extended_resources, requests_of, requirements_of
+from ridgeline.cluster.store import Key, Shelf
+from ridgeline.policy.placement import Node, Requirement, Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeObject:
+    """A node; `namespace` is empty, as for everything that belongs to the cluster."""
+
+    name: str
+    uid: str
+    resource_version: str
+    node: Node
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundPod:
+    """Any Pod that is bound to a node and has GPUs (or other extended resources) there."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    node: str
+    requests: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetObject:
+    """A PodDisruptionBudget.
+
+    Attributes:
+        labels: `matchLabels` of its selector.
+        expressions: `matchExpressions` of its selector.
+        allowed: Pods that it would let go now.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    labels: Mapping[str, str]
+    expressions: tuple[Requirement, ...]
+    allowed: int
+
+    def covers(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether Pods with these labels are under it."""
+        return all(labels.get(key) == value for key, value in self.labels.items()) and all(
+            each.met_by(labels) for each in self.expressions
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecObject:
+    """A policy or an accelerator profile: its spec, unparsed."""
+
+    name: str
+    uid: str
+    resource_version: str
+    generation: int
+    spec: Json
+    namespace: str = ""
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """Objects around the targets. `readable` names the kinds that this account may list."""
+
+    nodes: Shelf[NodeObject] = field(default_factory=Shelf)
+    budgets: Shelf[BudgetObject] = field(default_factory=Shelf)
+    policies: Shelf[SpecObject] = field(default_factory=Shelf)
+    accelerators: Shelf[SpecObject] = field(default_factory=Shelf)
+    bound: Shelf[BoundPod] = field(default_factory=Shelf)
+    _used: dict[str, dict[Key, Mapping[str, int]]] = field(default_factory=dict)
+    _policy_listeners: list[Callable[[str, str], None]] = field(default_factory=list)
+
+    @property
+    def nodes_readable(self) -> bool:
+        """Whether nodes could be listed."""
+        return self.nodes.primed
+
+    def listen_to_policies(self, listener: Callable[[str, str], None]) -> None:
+        """Call `listener` with namespace and name of every policy that changes."""
+        self._policy_listeners.append(listener)
+
+    def put_policy(self, item: SpecObject) -> None:
+        """Keep a policy."""
+        if self.policies.put(item):
+            self._tell(item.namespace, item.name)
+
+    def drop_policy(self, key: Key, uid: str) -> None:
+        """Forget a policy."""
+        if self.policies.drop(key, uid) is not None:
+            self._tell(*key)
+
+    def lay_over_policies(self, mark: int, listed: Iterable[SpecObject]) -> None:
+        """Lay a listing of policies over what is known."""
+        for namespace, name in self.policies.lay_over(mark, listed):
+            self._tell(namespace, name)
+
+    def put_bound(self, item: BoundPod) -> None:
+        """Keep a Pod that has GPUs."""
+        before = self.bound.get((item.namespace, item.name))
+        if self.bound.put(item):
+            self._account(before, item)
+
+    def drop_bound(self, key: Key, uid: str) -> None:
+        """Forget a Pod that had GPUs; one that had none is not known and stays so."""
+        if self.bound.get(key) is not None:
+            self._account(self.bound.drop(key, uid), None)
+
+    def lay_over_bound(self, mark: int, listed: Iterable[BoundPod]) -> None:
+        """Lay a listing of Pods with GPUs over what is known."""
+        before = {(each.namespace, each.name): each for each in self.bound.all()}
+        for key in self.bound.lay_over(mark, listed):
+            self._account(before.get(key), self.bound.get(key))
+
+    def used(self) -> dict[str, dict[str, int]]:
+        """Return the extended resources that bound Pods have on each node."""
+        totals: dict[str, dict[str, int]] = {}
+        for node, pods in self._used.items():
+            total = totals.setdefault(node, {})
+            for requests in pods.values():
+                for name, count in requests.items():
+                    total[name] = total.get(name, 0) + count
+        return totals
+
+    def budget_over(self, namespace: str, labels: Mapping[str, str]) -> BudgetObject | None:
+        """Return the tightest disruption budget over Pods with these labels, if there is one."""
+        covering = [
+            each
+            for each in self.budgets.all()
+            if each.namespace == namespace and each.covers(labels)
+        ]
+        return min(covering, key=lambda each: (each.allowed, each.name), default=None)
+
+    def _account(self, before: BoundPod | None, after: BoundPod | None) -> None:
+        if before is not None:
+            pods = self._used.get(before.node, {})
+            pods.pop((before.namespace, before.name), None)
+            if not pods:
+                self._used.pop(before.node, None)
+        if after is not None:
+            pods = self._used.setdefault(after.node, {})
+            pods[(after.namespace, after.name)] = after.requests
+
+    def _tell(self, namespace: str, name: str) -> None:
+        for listener in self._policy_listeners:
+            listener(namespace, name)
+
+
+def trim_node(body: Json) -> NodeObject:
+    """Trim a node."""
+    metadata, spec, status = body["metadata"], body.get("spec") or {}, body.get("status") or {}
+    ready = any(
+        each.get("type") == "Ready" and each.get("status") == "True"
+        for each in status.get("conditions") or ()
+    )
+    return NodeObject(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        resource_version=metadata["resourceVersion"],
+        node=Node(
+            name=metadata["name"],
+            labels=dict(metadata.get("labels") or {}),
+            taints=tuple(
+                Taint(key=each["key"], value=each.get("value", ""), effect=each["effect"])
+                for each in spec.get("taints") or ()
+            ),
+            usable=ready and not spec.get("unschedulable", False),
+            allocatable=extended_resources(status.get("allocatable") or {}),
+        ),
+    )
+
+
+def trim_bound(body: Json) -> BoundPod | None:
+    """Trim a Pod to the GPUs that it keeps; `None` when it keeps none.
+
+    A Pod that is being deleted keeps its GPUs until its containers are gone.
+    """
+    metadata, spec = body["metadata"], body.get("spec") or {}
+    node, requests = spec.get("nodeName"), requests_of(spec)
+    ended = (body.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    if not node or not requests or ended:
+        return None
+    return BoundPod(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        resource_version=metadata["resourceVersion"],
+        node=node,
+        requests=requests,
+    )
+
+
+def trim_budget(body: Json) -> BudgetObject:
+    """Trim a PodDisruptionBudget."""
+    metadata, selector = body["metadata"], (body.get("spec") or {}).get("selector") or {}
+    return BudgetObject(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        resource_version=metadata["resourceVersion"],
+        labels=dict(selector.get("matchLabels") or {}),
+        expressions=requirements_of(selector.get("matchExpressions")),
+        allowed=int((body.get("status") or {}).get("disruptionsAllowed") or 0),
+    )
+
+
+def trim_spec(body: Mapping[str, Any]) -> SpecObject:
+    """Trim a policy or an accelerator profile."""
+    metadata = body["metadata"]
+    return SpecObject(
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        uid=metadata["uid"],
+        resource_version=metadata["resourceVersion"],
+        generation=metadata.get("generation", 0),
+        spec=dict(body.get("spec") or {}),
+    )
