@@ -1,13 +1,10 @@
 """A serving's spec → the pure rooms' values, with every default put in where nobody spoke."""
 
-from ridgeline.api import defaults
-from ridgeline.api.cutoff import Cutoff
 from ridgeline.api.spec import SpeculativeServingSpec
-from ridgeline.costmodel.table import CutoffRow, CutoffTable
 from ridgeline.engine.speculative_config import Profile
-from ridgeline.policy.facts import Problem
 from ridgeline.policy.settings import PolicySettings, Stabilization
-from ridgeline.terms.reasons import Reason
+from ridgeline.settings.cutoffs import RidgeInputs, cutoff_table
+from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
 
 
 def profiles_of(spec: SpeculativeServingSpec) -> tuple[Profile, ...]:
@@ -25,61 +22,41 @@ def profiles_of(spec: SpeculativeServingSpec) -> tuple[Profile, ...]:
     )
 
 
-def settings_of(spec: SpeculativeServingSpec, *, frozen: bool = False) -> PolicySettings:
-    """Return the resolved policy settings.
+def settings_of(
+    resolved: ResolvedSpec | SpeculativeServingSpec,
+    profiles: tuple[Profile, ...] | None = None,
+    ridge: RidgeInputs | None = None,
+    *,
+    frozen: bool = False,
+) -> PolicySettings:
+    """Return the policy settings of a serving.
 
     Args:
-        spec: What a person asked for.
+        resolved: The resolved spec; a bare spec stands for one without a policy.
+        profiles: The serving's profiles, as `profiles_of` returns them; made when not given.
+        ridge: What the Ridge strategy rests on; `None` when nobody looked at the nodes.
         frozen: Whether the operator's own freeze switch is on; it suspends every serving.
     """
-    stabilization = spec.stabilization
-    busier = stabilization.busier_seconds if stabilization else None
-    quieter = stabilization.quieter_seconds if stabilization else None
+    whole = _resolved(resolved)
+    known = profiles_of(whole.own) if profiles is None else profiles
     return PolicySettings(
-        mode=spec.mode,
-        suspended=spec.suspend or frozen,
-        methods={each.name: each.method for each in spec.profiles},
-        cutoff=cutoff_table(spec.cutoff),
+        mode=whole.own.mode,
+        suspended=whole.own.suspend or frozen,
+        methods={each.name: each.method for each in known},
+        cutoff=cutoff_table(whole, known, ridge),
         stabilization=Stabilization(
-            busier_seconds=_or(busier, defaults.BUSIER_SECONDS),
-            quieter_seconds=_or(quieter, defaults.QUIETER_SECONDS),
+            busier_seconds=float(whole.busier_seconds.value),
+            quieter_seconds=float(whole.quieter_seconds.value),
         ),
-        cooldown_seconds=_or(spec.cooldown_seconds, defaults.COOLDOWN_SECONDS),
-        max_switches_per_day=int(_or(spec.max_switches_per_day, defaults.MAX_SWITCHES_PER_DAY)),
+        cooldown_seconds=float(whole.cooldown_seconds.value),
+        max_switches_per_day=whole.max_switches_per_day.value,
     )
 
 
-def telemetry_of(spec: SpeculativeServingSpec) -> str:
+def telemetry_of(resolved: ResolvedSpec | SpeculativeServingSpec) -> str:
     """Return the name of the serving's telemetry endpoint."""
-    return spec.telemetry or defaults.TELEMETRY
+    return _resolved(resolved).telemetry.value
 
 
-def cutoff_table(cutoff: Cutoff | None) -> CutoffTable | Problem:
-    """Return the cut-off table that a serving follows, or why there is none."""
-    if cutoff is None:
-        return Problem(
-            reason=Reason.CUTOFF_NOT_SET,
-            message="spec.cutoff is not set, so there is nothing to compare concurrency with; "
-            "set spec.cutoff.ranges",
-        )
-    try:
-        return CutoffTable(
-            tuple(
-                CutoffRow(
-                    profile=row.profile,
-                    up_to=_float(row.up_to_concurrency),
-                    return_below=_float(row.lower_edge),
-                )
-                for row in cutoff.ranges
-            )
-        )
-    except ValueError as error:
-        return Problem(reason=Reason.SPEC_INVALID, message=f"spec.cutoff.ranges: {error}")
-
-
-def _float(value: int | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def _or(value: int | None, default: int) -> float:
-    return float(default if value is None else value)
+def _resolved(spec: ResolvedSpec | SpeculativeServingSpec) -> ResolvedSpec:
+    return spec if isinstance(spec, ResolvedSpec) else resolve_spec(spec, None)

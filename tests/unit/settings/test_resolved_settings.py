@@ -56,7 +56,7 @@ def test_what_holds_where_nobody_spoke() -> None:
     assert telemetry_of(spec()) == defaults.TELEMETRY
     assert isinstance(settings.cutoff, Problem)
     assert settings.cutoff.reason is Reason.CUTOFF_NOT_SET
-    assert "set spec.cutoff.ranges" in settings.cutoff.message
+    assert "nobody looked for it: set spec.cutoff.ranges" in settings.cutoff.message
 
 
 def test_what_a_person_says_wins_though_it_is_nothing() -> None:

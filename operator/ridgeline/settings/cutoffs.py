@@ -1,0 +1,87 @@
+"""The cut-off table of a serving: from its ranges, a preset, or the accelerator's ridge."""
+
+from dataclasses import dataclass
+
+from ridgeline.api.cutoff import CutoffRange
+from ridgeline.costmodel.accelerator import Accelerator
+from ridgeline.costmodel.ridge import Speculation, ridge_table
+from ridgeline.costmodel.table import CutoffRow, CutoffTable
+from ridgeline.engine.speculative_config import Profile
+from ridgeline.policy.facts import Problem
+from ridgeline.settings.inherit import ResolvedSpec, Source
+from ridgeline.terms.precision import Precision
+from ridgeline.terms.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RidgeInputs:
+    """What the Ridge strategy rests on beside the profiles.
+
+    Attributes:
+        accelerator: The GPU that the target runs on, or why it is not known.
+        precision: What the target's weights and arithmetic are made of.
+        tensor_parallel: GPUs that one engine is spread over; at least 1.
+    """
+
+    accelerator: Accelerator | Problem
+    precision: Precision
+    tensor_parallel: int
+
+
+def cutoff_table(
+    resolved: ResolvedSpec, profiles: tuple[Profile, ...], ridge: RidgeInputs | None
+) -> CutoffTable | Problem:
+    """Return the cut-off table that a serving follows, or why there is none.
+
+    Args:
+        resolved: The resolved spec.
+        profiles: The serving's profiles in a person's order.
+        ridge: What the Ridge strategy rests on; `None` when nobody looked at the nodes.
+    """
+    if resolved.problem is not None:
+        return resolved.problem
+    cutoff = resolved.cutoff.value
+    if cutoff.ranges is not None:
+        return _fixed(cutoff.ranges, resolved.cutoff.source)
+    return _ridge(profiles, ridge)
+
+
+def _fixed(ranges: tuple[CutoffRange, ...], source: Source) -> CutoffTable | Problem:
+    rows = tuple(
+        CutoffRow(
+            profile=row.profile,
+            up_to=_float(row.up_to_concurrency),
+            return_below=_float(row.lower_edge),
+        )
+        for row in ranges
+    )
+    try:
+        return CutoffTable(rows)
+    except ValueError as error:
+        return Problem(
+            reason=Reason.SPEC_INVALID, message=f"spec.cutoff.ranges of the {source}: {error}"
+        )
+
+
+def _ridge(profiles: tuple[Profile, ...], ridge: RidgeInputs | None) -> CutoffTable | Problem:
+    if ridge is None:
+        return Problem(
+            reason=Reason.CUTOFF_NOT_SET,
+            message="cutoff.strategy Ridge needs the accelerator, and nobody looked for it: set "
+            "spec.cutoff.ranges",
+        )
+    if isinstance(ridge.accelerator, Problem):
+        return ridge.accelerator
+    return ridge_table(
+        [
+            Speculation(name=each.name, method=each.method, lookahead=each.num_speculative_tokens)
+            for each in profiles
+        ],
+        ridge.accelerator,
+        precision=ridge.precision,
+        tensor_parallel=ridge.tensor_parallel,
+    )
+
+
+def _float(value: int | None) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,39 @@
+"""The resolved settings of a serving in lines, for `kubectl ridgeline explain`."""
+
+from ridgeline.api.cutoff import Cutoff, CutoffRange
+from ridgeline.settings.inherit import ResolvedSpec
+
+
+def setting_lines(resolved: ResolvedSpec) -> tuple[tuple[str, str, str], ...]:
+    """Return (field, value, source) of every tuning field, in the order of the reference page.
+
+    The source is `serving`, `policy NAME` or `default`.
+    """
+    cutoff = resolved.cutoff
+    seconds = (
+        ("stabilization.busierSeconds", resolved.busier_seconds),
+        ("stabilization.quieterSeconds", resolved.quieter_seconds),
+        ("cooldownSeconds", resolved.cooldown_seconds),
+    )
+    switches, telemetry = resolved.max_switches_per_day, resolved.telemetry
+    return (
+        *((field, value, str(cutoff.source)) for field, value in _cutoff_lines(cutoff.value)),
+        *((field, f"{each.value} s", str(each.source)) for field, each in seconds),
+        ("maxSwitchesPerDay", str(switches.value), str(switches.source)),
+        ("telemetry", telemetry.value, str(telemetry.source)),
+    )
+
+
+def _cutoff_lines(cutoff: Cutoff) -> tuple[tuple[str, str], ...]:
+    lines = [("cutoff.strategy", cutoff.resolved_strategy.value)]
+    if cutoff.preset is not None:
+        lines.append(("cutoff.preset", cutoff.preset))
+    if cutoff.ranges is not None:
+        lines.append(("cutoff.ranges", "; ".join(map(_range, cutoff.ranges))))
+    return tuple(lines)
+
+
+def _range(row: CutoffRange) -> str:
+    if row.up_to_concurrency is None:
+        return f"{row.profile} from there on"
+    return f"{row.profile} up to {row.up_to_concurrency} (back below {row.lower_edge})"

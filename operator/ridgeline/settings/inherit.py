@@ -1,0 +1,182 @@
+"""Whose word holds for each tuning field: the serving's, its policy's, or the default's.
+
+Every value keeps its source, so that `kubectl ridgeline explain` can tell where it came from.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Generic, TypeVar
+
+from ridgeline.api import defaults
+from ridgeline.api.cutoff import Cutoff
+from ridgeline.api.policy import SpeculationPolicySpec
+from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.api.tuning import StabilizationPolicy, Tuning
+from ridgeline.policy.facts import Problem
+from ridgeline.terms.reasons import Reason
+
+T = TypeVar("T")
+
+
+class Origin(StrEnum):
+    """Who spoke."""
+
+    SERVING = "serving"
+    POLICY = "policy"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a value came from.
+
+    Attributes:
+        origin: Who spoke.
+        policy: Name of the policy, empty for the other origins.
+    """
+
+    origin: Origin
+    policy: str = ""
+
+    def __str__(self) -> str:
+        return f"policy {self.policy}" if self.origin is Origin.POLICY else self.origin.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sourced(Generic[T]):
+    """A value with its source."""
+
+    value: T
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedSpec:
+    """A serving's spec with every tuning field resolved.
+
+    Attributes:
+        own: The serving's spec as a person wrote it; what no policy shares is read from here.
+        policy: Name of the policy in use, `None` without one.
+        problem: Why the policy cannot be followed, `None` when all is well. The values stand
+            nevertheless, so that the serving is still observed.
+        cutoff: Taken as a whole: its fields only have a meaning together.
+        busier_seconds: Dwell before a busier range, in seconds.
+        quieter_seconds: Dwell before a quieter range, in seconds.
+        cooldown_seconds: Time after a roll in which nothing is switched on.
+        max_switches_per_day: Most switches in any 24 hours.
+        telemetry: Name of the telemetry endpoint.
+    """
+
+    own: SpeculativeServingSpec
+    policy: str | None
+    problem: Problem | None
+    cutoff: Sourced[Cutoff]
+    busier_seconds: Sourced[int]
+    quieter_seconds: Sourced[int]
+    cooldown_seconds: Sourced[int]
+    max_switches_per_day: Sourced[int]
+    telemetry: Sourced[str]
+
+
+def resolve_spec(
+    spec: SpeculativeServingSpec, policy: tuple[str, SpeculationPolicySpec | Problem] | None
+) -> ResolvedSpec:
+    """Resolve every tuning field of a serving.
+
+    Args:
+        spec: What a person asked of the serving.
+        policy: The policy of that name in the serving's namespace, or why it cannot be read;
+            `None` when there is none. It is looked at only when the serving refers to it.
+    """
+    referred = spec.policy_ref.name if spec.policy_ref else None
+    found = policy if policy is not None and policy[0] == referred else None
+    named = None
+    if found is not None and not isinstance(found[1], Problem):
+        named = found[0], found[1]
+    layers = tuple(_layers(spec, named))
+    cutoff = _first(((layer.cutoff, source) for layer, source in layers), Cutoff())
+    return ResolvedSpec(
+        own=spec,
+        policy=named[0] if named else None,
+        problem=_problem(spec, found, cutoff),
+        cutoff=cutoff,
+        busier_seconds=_first(
+            ((_dwells(layer).busier_seconds, source) for layer, source in layers),
+            defaults.BUSIER_SECONDS,
+        ),
+        quieter_seconds=_first(
+            ((_dwells(layer).quieter_seconds, source) for layer, source in layers),
+            defaults.QUIETER_SECONDS,
+        ),
+        cooldown_seconds=_first(
+            ((layer.cooldown_seconds, source) for layer, source in layers),
+            defaults.COOLDOWN_SECONDS,
+        ),
+        max_switches_per_day=_first(
+            ((layer.max_switches_per_day, source) for layer, source in layers),
+            defaults.MAX_SWITCHES_PER_DAY,
+        ),
+        telemetry=_first(
+            ((layer.telemetry, source) for layer, source in layers), defaults.TELEMETRY
+        ),
+    )
+
+
+_SERVING: Final = Source(origin=Origin.SERVING)
+_DEFAULT: Final = Source(origin=Origin.DEFAULT)
+_NO_DWELLS: Final = StabilizationPolicy()
+
+
+def _layers(
+    spec: SpeculativeServingSpec, policy: tuple[str, SpeculationPolicySpec] | None
+) -> Iterator[tuple[Tuning, Source]]:
+    yield spec, _SERVING
+    if policy is not None:
+        yield policy[1], Source(origin=Origin.POLICY, policy=policy[0])
+
+
+def _first(said: Iterable[tuple[T | None, Source]], default: T) -> Sourced[T]:
+    """Return what the first layer that says anything says; nothing (`None`) is not said."""
+    for value, source in said:
+        if value is not None:
+            return Sourced(value=value, source=source)
+    return Sourced(value=default, source=_DEFAULT)
+
+
+def _dwells(layer: Tuning) -> StabilizationPolicy:
+    return layer.stabilization or _NO_DWELLS
+
+
+def _problem(
+    spec: SpeculativeServingSpec,
+    found: tuple[str, SpeculationPolicySpec | Problem] | None,
+    cutoff: Sourced[Cutoff],
+) -> Problem | None:
+    if spec.policy_ref is None:
+        return None
+    if found is None:
+        return Problem(
+            reason=Reason.POLICY_NOT_FOUND,
+            message=f"spec.policyRef names SpeculationPolicy {spec.policy_ref.name!r}, which does "
+            "not exist in this namespace: create it, correct spec.policyRef.name, or remove "
+            "spec.policyRef",
+        )
+    if isinstance(found[1], Problem):
+        return found[1]
+    if cutoff.source.origin is Origin.POLICY:
+        return _unknown_profile(spec, cutoff)
+    return None
+
+
+def _unknown_profile(spec: SpeculativeServingSpec, cutoff: Sourced[Cutoff]) -> Problem | None:
+    known = [each.name for each in spec.profiles]
+    unknown = [name for name in cutoff.value.profile_names if name not in known]
+    if not unknown:
+        return None
+    return Problem(
+        reason=Reason.SPEC_INVALID,
+        message=f"spec.cutoff.ranges of {cutoff.source} names profile {unknown[0]!r}, which this "
+        f"serving does not define (it has: {', '.join(known)}): add the profile to the serving, "
+        "set a cutoff of its own, or correct the policy",
+    )
