@@ -44,6 +44,8 @@ class Accelerator:
         fp4_tflops: Dense 4-bit floating-point rate, `None` without such units.
         link: How the GPUs of one node reach each other.
         link_gb_s: Rate of that link in one direction, GB/s.
+        link_span: GPUs that the link joins where they are fewer than a node has (bridges); more
+            than that talk over PCIe. `None` when it joins all of them.
         native_fp8: Whether W8A8 FP8 runs on units of its own; without them it runs weight-only.
         consumer: Whether it is a card for desktops.
         source: Where the numbers come from.
@@ -65,6 +67,7 @@ class Accelerator:
     fp4_tflops: float | None = None
     link: Link
     link_gb_s: float
+    link_span: int | None = None
     native_fp8: bool = False
     consumer: bool = False
     source: str
@@ -81,6 +84,8 @@ class Accelerator:
                 _require_positive(self.name, field, getattr(self, field))
         if self.link is not Link.NONE:
             _require_positive(self.name, "link_gb_s", self.link_gb_s)
+        if self.link_span is not None and self.link_span < 2:
+            raise ValueError(f"{self.name}: link_span is {self.link_span}, and must be 2 or more")
         if self.native_fp8 and self.fp8_tflops is None:
             raise ValueError(f"{self.name}: native_fp8 needs fp8_tflops: give the rate")
 

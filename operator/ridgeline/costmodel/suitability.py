@@ -36,7 +36,12 @@ class Judgement:
 
 def crosses_pcie(accelerator: Accelerator, tensor_parallel: int) -> bool:
     """Whether the GPUs of one engine must talk over PCIe."""
-    return tensor_parallel > 1 and accelerator.link in (Link.PCIE, Link.NONE)
+    if tensor_parallel <= 1:
+        return False
+    span = accelerator.link_span
+    return accelerator.link in (Link.PCIE, Link.NONE) or (
+        span is not None and tensor_parallel > span
+    )
 
 
 def judge(method: Method, accelerator: Accelerator, tensor_parallel: int) -> Judgement:
