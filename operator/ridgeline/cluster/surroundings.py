@@ -1,7 +1,8 @@
 """What surrounds the targets: nodes, GPUs in use, disruption budgets, policies, accelerators.
 
 Each kind may be out of reach (a Role gives no right to read nodes; an older installation has no
-CRD for policies): then `readable` says so, and what would follow from it is unknown, not zero.
+CRD for policies): then its shelf stays unprimed, and what would follow from it is unknown, not
+zero.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -76,13 +77,18 @@ class SpecObject:
 
 @dataclass(slots=True)
 class Surroundings:
-    """Objects around the targets. `readable` names the kinds that this account may list."""
+    """Objects around the targets; a shelf that is not primed holds a kind out of reach.
+
+    Attributes:
+        sees_all_pods: Whether the Pods of every namespace are seen, so that GPUs can be counted.
+    """
 
     nodes: Shelf[NodeObject] = field(default_factory=Shelf)
     budgets: Shelf[BudgetObject] = field(default_factory=Shelf)
     policies: Shelf[SpecObject] = field(default_factory=Shelf)
     accelerators: Shelf[SpecObject] = field(default_factory=Shelf)
     bound: Shelf[BoundPod] = field(default_factory=Shelf)
+    sees_all_pods: bool = True
     _used: dict[str, dict[Key, Mapping[str, int]]] = field(default_factory=dict)
     _policy_listeners: list[Callable[[str, str], None]] = field(default_factory=list)
 

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from ridgeline.cluster.objects import PodObject
+from ridgeline.cluster.surroundings import Surroundings
+from ridgeline.controller.plan import roll_plan
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.engine.flags import data_parallel_size
 from ridgeline.policy.facts import EngineFacts, Facts, Problem, ReplicaFacts, TelemetryFacts
@@ -16,6 +18,7 @@ def facts_of(
     *,
     stale_after_seconds: float,
     now: float,
+    around: Surroundings | None = None,
 ) -> Facts:
     """Return the facts of one serving at `now`.
 
@@ -44,7 +47,12 @@ def facts_of(
         for pod in pods
         if pod.ready_since is not None and not pod.deleting
     )
-    return Facts(target=target.facts, replicas=replicas, telemetry=telemetry)
+    return Facts(
+        target=target.facts,
+        replicas=replicas,
+        telemetry=telemetry,
+        plan=roll_plan(target, pods, around),
+    )
 
 
 def _replica(
