@@ -194,6 +194,12 @@ class SimulatedObjects:
         workload.touch(self.now, "kubectl-edit")
         self._announce(workload)
 
+    def let_go(self, name: str, namespace: str = NAMESPACE) -> None:
+        """Let every other manager give up the env item and leave its value as it is."""
+        workload = self._workload(name, namespace)
+        workload.owners.clear()
+        self.note(name, namespace)
+
     def set_containers(
         self,
         name: str,

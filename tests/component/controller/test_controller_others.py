@@ -1,5 +1,7 @@
 """Other writers of the target: conflicts, undoing, autoscalers, deletion. Nobody fights them."""
 
+import pytest
+
 from ridgeline.cluster.target import ProfileWrite
 from ridgeline.sim.session import Call, CallKind
 from tests.component.controller.world import (
@@ -75,6 +77,18 @@ async def test_a_conflict_heals_when_the_other_lets_go() -> None:
     assert await world.run(90, until=lambda: world.condition("Stalled") == ("", ""))
     assert await world.run(900, until=world.finished("eagle2"))
     assert world.events() == ["FieldConflict", "Recovered", "RollStarted", "RollFinished"]
+
+
+@pytest.mark.parametrize(("also_edits", "within"), [(True, 30.0), (False, 630.0)])
+async def test_a_conflict_whose_owner_leaves_the_value_heals(
+    also_edits: bool, within: float
+) -> None:
+    world = await _contested()
+    world.cluster.let_go("llama")
+    if also_edits:
+        world.cluster.note_spec("llama")
+    assert await world.run(within, until=lambda: world.condition("Stalled") == ("", ""))
+    assert await world.run(900, until=world.finished("none"))
 
 
 async def test_a_conflict_ends_without_a_try_when_the_other_sets_what_we_wanted() -> None:
@@ -326,3 +340,16 @@ async def test_a_profile_edited_while_active_is_unknown_and_not_undone() -> None
     assert world.condition("Ready") == ("False", "ActiveProfileUnknown")
     assert "UndoneByOthers" not in world.events()
     assert len(world.profiles_written()) == 2
+
+
+async def test_a_profile_whose_name_passed_to_another_is_not_undone() -> None:
+    world = await _rolled_up()
+    world.users["llama"] = LOW
+    assert await world.run(1200, until=world.finished("eagle2"))
+    moved = {**EAGLE_PROFILE, "name": "eagle-k4"}
+    fewer = {**EAGLE_PROFILE, "numSpeculativeTokens": 3}
+    world.cluster.edit_serving("llama", spec(profiles=[fewer, moved, NONE_PROFILE]))
+    await world.run(300)
+    assert world.status()["activeProfile"] == "eagle-k4"
+    assert world.roll() == "Finished"
+    assert "UndoneByOthers" not in world.events()
