@@ -31,6 +31,8 @@ class Scene:
         return_below: Lower edge of its band.
         stand_in: Settings of the stand-in (environment).
         gpus: GPUs that each Pod asks for.
+        quiet_profile: The profile that the cut-off table asks for below the cut-off; above it, the
+            other one. A scene without load is rolled by turning the table round.
     """
 
     name: str = "llama-8b"
@@ -45,6 +47,7 @@ class Scene:
     max_surge: int = 1
     max_unavailable: int = 1
     gpus: int = 1
+    quiet_profile: str = "eagle"
     stand_in: dict[str, str] = field(default_factory=lambda: {"STAND_IN_STARTUP_SECONDS": "2"})
 
     def objects(self) -> list[Object]:
@@ -142,16 +145,7 @@ class Scene:
                 "targetRef": {"name": self.name},
                 "mode": self.mode,
                 "profiles": [EAGLE, NONE],
-                "cutoff": {
-                    "ranges": [
-                        {
-                            "profile": "eagle",
-                            "upToConcurrency": self.up_to,
-                            "returnBelowConcurrency": self.return_below,
-                        },
-                        {"profile": "none"},
-                    ]
-                },
+                "cutoff": {"ranges": self.ranges()},
                 "stabilization": {
                     "busierSeconds": self.busier_seconds,
                     "quieterSeconds": self.quieter_seconds,
@@ -159,3 +153,15 @@ class Scene:
                 "cooldownSeconds": self.cooldown_seconds,
             },
         }
+
+    def ranges(self) -> list[Object]:
+        """The cut-off table of the serving."""
+        busy = next(each["name"] for each in (EAGLE, NONE) if each["name"] != self.quiet_profile)
+        return [
+            {
+                "profile": self.quiet_profile,
+                "upToConcurrency": self.up_to,
+                "returnBelowConcurrency": self.return_below,
+            },
+            {"profile": busy},
+        ]

@@ -65,6 +65,11 @@ class OperatorProcess:
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def ended(self) -> bool:
+        """Whether it was started and has ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
     def start(self, prefix: Sequence[str] = ()) -> None:
         """Start it (again, after `stop` or `kill`); `prefix` goes before its command line."""
         command = [
@@ -135,6 +140,10 @@ class OperatorProcess:
                 if labels.items() <= sample.labels.items():
                     found[sample.name] = found.get(sample.name, 0.0) + sample.value
         return found
+
+    def log(self) -> list[str]:
+        """Every line that it has written, over all its lives."""
+        return self.log_path.read_text(errors="replace").splitlines()
 
     def log_tail(self, lines: int = 30) -> str:
         text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
