@@ -1,6 +1,6 @@
 """The cut-off table of a serving: from its ranges, a preset, or the accelerator's ridge."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ridgeline.api.cutoff import CutoffRange
 from ridgeline.costmodel.accelerator import Accelerator
@@ -8,7 +8,9 @@ from ridgeline.costmodel.ridge import Speculation, ridge_table
 from ridgeline.costmodel.table import CutoffRow, CutoffTable
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Problem
+from ridgeline.settings.accelerators import ResolvedAccelerator
 from ridgeline.settings.inherit import ResolvedSpec, Source
+from ridgeline.settings.presets import preset_table
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.reasons import Reason
 
@@ -18,12 +20,13 @@ class RidgeInputs:
     """What the Ridge strategy rests on beside the profiles.
 
     Attributes:
-        accelerator: The GPU that the target runs on, or why it is not known.
+        accelerator: The GPU that the target runs on, or why it is not known. One that was
+            resolved brings its reasons along, and its doubts make the table undecided.
         precision: What the target's weights and arithmetic are made of.
         tensor_parallel: GPUs that one engine is spread over; at least 1.
     """
 
-    accelerator: Accelerator | Problem
+    accelerator: Accelerator | ResolvedAccelerator | Problem
     precision: Precision
     tensor_parallel: int
 
@@ -43,7 +46,13 @@ def cutoff_table(
     cutoff = resolved.cutoff.value
     if cutoff.ranges is not None:
         return _fixed(cutoff.ranges, resolved.cutoff.source)
-    return _ridge(profiles, ridge)
+    known = tuple(
+        Speculation(name=each.name, method=each.method, lookahead=each.num_speculative_tokens)
+        for each in profiles
+    )
+    if cutoff.preset is not None:
+        return _preset(cutoff.preset, known, resolved.cutoff.source)
+    return _ridge(known, ridge)
 
 
 def _fixed(ranges: tuple[CutoffRange, ...], source: Source) -> CutoffTable | Problem:
@@ -63,24 +72,30 @@ def _fixed(ranges: tuple[CutoffRange, ...], source: Source) -> CutoffTable | Pro
         )
 
 
-def _ridge(profiles: tuple[Profile, ...], ridge: RidgeInputs | None) -> CutoffTable | Problem:
+def _preset(name: str, profiles: tuple[Speculation, ...], source: Source) -> CutoffTable | Problem:
+    table = preset_table(name, profiles)
+    if isinstance(table, Problem) and source.policy:
+        return replace(table, message=f"{table.message} (the preset is that of {source})")
+    return table
+
+
+def _ridge(profiles: tuple[Speculation, ...], ridge: RidgeInputs | None) -> CutoffTable | Problem:
     if ridge is None:
         return Problem(
             reason=Reason.CUTOFF_NOT_SET,
             message="cutoff.strategy Ridge needs the accelerator, and nobody looked for it: set "
             "spec.cutoff.ranges",
         )
-    if isinstance(ridge.accelerator, Problem):
-        return ridge.accelerator
-    return ridge_table(
-        [
-            Speculation(name=each.name, method=each.method, lookahead=each.num_speculative_tokens)
-            for each in profiles
-        ],
-        ridge.accelerator,
-        precision=ridge.precision,
-        tensor_parallel=ridge.tensor_parallel,
+    found = ridge.accelerator
+    if isinstance(found, Problem):
+        return found
+    known = found.accelerator if isinstance(found, ResolvedAccelerator) else found
+    table = ridge_table(
+        profiles, known, precision=ridge.precision, tensor_parallel=ridge.tensor_parallel
     )
+    if isinstance(found, ResolvedAccelerator):
+        return table.qualified(*found.reasons, undecided=not found.certain)
+    return table
 
 
 def _float(value: int | None) -> float | None:

@@ -28,6 +28,7 @@ def settings_of(
     ridge: RidgeInputs | None = None,
     *,
     frozen: bool = False,
+    forced: str | None = None,
 ) -> PolicySettings:
     """Return the policy settings of a serving.
 
@@ -36,6 +37,7 @@ def settings_of(
         profiles: The serving's profiles, as `profiles_of` returns them; made when not given.
         ridge: What the Ridge strategy rests on; `None` when nobody looked at the nodes.
         frozen: Whether the operator's own freeze switch is on; it suspends every serving.
+        forced: Profile that a person ordered by annotation, `None` for none.
     """
     whole = _resolved(resolved)
     known = profiles_of(whole.own) if profiles is None else profiles
@@ -50,6 +52,8 @@ def settings_of(
         ),
         cooldown_seconds=float(whole.cooldown_seconds.value),
         max_switches_per_day=whole.max_switches_per_day.value,
+        frozen=frozen,
+        forced=forced,
     )
 
 

@@ -99,7 +99,13 @@ def test_one_dwell_leaves_the_other_at_its_default(
 def test_the_operators_freeze_suspends_everyone(
     suspend: bool, frozen: bool, suspended: bool
 ) -> None:
-    assert settings_of(spec(suspend=suspend), frozen=frozen).suspended is suspended
+    settings = settings_of(spec(suspend=suspend), frozen=frozen)
+    assert (settings.suspended, settings.frozen) == (suspended, frozen)
+
+
+def test_a_persons_order_is_handed_on() -> None:
+    assert settings_of(spec()).forced is None
+    assert settings_of(spec(), forced="none").forced == "none"
 
 
 def test_profiles_keep_every_setting_and_their_order() -> None:
