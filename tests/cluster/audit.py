@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-
 _READS = frozenset({"get", "list", "watch"})
 
 

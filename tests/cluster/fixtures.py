@@ -1,4 +1,4 @@
-"""Pytest fixtures: clusters, a fresh namespace, the Prometheus binaries.
+"""Pytest fixtures: clusters, a fresh namespace, binaries, the operator's image.
 
 A test that uses `cluster`, `control_plane` or `namespace` is marked `cluster` by itself. Where no
 cluster can be had such a test fails with the reason; `RIDGELINE_SKIP_CLUSTER=1` skips it.
@@ -19,6 +19,7 @@ from tests.cluster import tools
 from tests.cluster.errors import ClusterError
 from tests.cluster.handle import Cluster
 from tests.cluster.launch import Options
+from tests.cluster.operator_image import build_operator_image
 from tests.cluster.progress import Progress
 from tests.cluster.provide import provided
 from tests.cluster.spec import Level
@@ -86,6 +87,29 @@ def prometheus_binary(pytestconfig: pytest.Config) -> Path:
 def promtool_binary(pytestconfig: pytest.Config) -> Path:
     """The path of `promtool`, to check rules and configurations."""
     return _tools(tools.PROMETHEUS, pytestconfig) / "promtool"
+
+
+@pytest.fixture(scope="session")
+def helm_binary(pytestconfig: pytest.Config) -> Path:
+    """The path of `helm`."""
+    return _tools(tools.HELM, pytestconfig) / "helm"
+
+
+@pytest.fixture(scope="session")
+def kubectl_binary(pytestconfig: pytest.Config) -> Path:
+    """The path of `kubectl`, for what needs no cluster."""
+    return _tools(tools.KUBERNETES, pytestconfig) / "kubectl"
+
+
+@pytest.fixture(scope="session")
+def operator_image(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The operator's image as an archive, built from the project's Dockerfile as it is now."""
+    _skip_when_told()
+    try:
+        with _shown(pytestconfig):
+            return build_operator_image(tmp_path_factory.mktemp("image"), Progress())
+    except ClusterError as error:
+        _fail(error)
 
 
 def _provide(options: Options, config: pytest.Config) -> Iterator[Cluster]:

@@ -72,9 +72,7 @@ def stand_in_image(progress: Progress) -> Image:
     )
     layer = _layer("code", key, lambda folder: _fill_code(folder, code), progress)
     _keep_newest("layer-code-*")
-    return _python_image(
-        STAND_IN_IMAGE, (debian_layer(progress), _packages_layer(progress), layer)
-    )
+    return _python_image(STAND_IN_IMAGE, (debian_layer(progress), _packages_layer(progress), layer))
 
 
 def archive(image: Image, *, without: tuple[Image, ...] = ()) -> Path:
