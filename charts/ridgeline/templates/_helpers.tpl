@@ -1,0 +1,86 @@
+{{- define "ridgeline.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* At most 52 characters: names of other objects are made by adding to it. */}}
+{{- define "ridgeline.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else if contains (include "ridgeline.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "ridgeline.name" .) | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Cluster-scoped objects of two releases must not meet. */}}
+{{- define "ridgeline.clusterName" -}}
+{{- printf "%s:%s" .Release.Namespace (include "ridgeline.fullname" .) -}}
+{{- end -}}
+
+{{- define "ridgeline.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "ridgeline.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "ridgeline.labels" -}}
+{{ include "ridgeline.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "ridgeline.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "ridgeline.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "ridgeline.image" -}}
+{{- $image := .Values.image -}}
+{{- $repository := $image.repository -}}
+{{- if $image.registry -}}
+{{- $repository = printf "%s/%s" $image.registry $image.repository -}}
+{{- end -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The operator's configuration file. What the chart itself decides cannot be given in `config`. */}}
+{{- define "ridgeline.config" -}}
+{{- $lease := dict "enabled" true "namespace" .Release.Namespace "name" (include "ridgeline.fullname" .) -}}
+{{- $own := dict "namespaces" .Values.watchNamespaces "port" 8080 "telemetry" .Values.telemetry.endpoints -}}
+{{- $config := mergeOverwrite (deepCopy .Values.config) $own -}}
+{{- $_ := set $config "lease" (mergeOverwrite (deepCopy (default dict .Values.config.lease)) $lease) -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* What the operator does in the namespaces that it looks after. */}}
+{{- define "ridgeline.namespacedRules" -}}
+- apiGroups: [ridgeline.dev]
+  resources: [speculativeservings, speculationpolicies]
+  verbs: [list, watch]
+- apiGroups: [ridgeline.dev]
+  resources: [speculativeservings/status]
+  verbs: [patch]
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, patch]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, watch]
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [list, watch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
+{{- end -}}

@@ -1,0 +1,21 @@
+"""Fixtures of the chart's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chart.rendering import Chart, Object
+
+
+@pytest.fixture(scope="session")
+def chart(helm_binary: Path) -> Chart:
+    """The chart, with Helm."""
+    return Chart(helm=helm_binary)
+
+
+@pytest.fixture(scope="session")
+def defaults(chart: Chart) -> list[Object]:
+    """What the chart renders when nothing is chosen."""
+    return chart.render()

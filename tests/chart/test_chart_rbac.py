@@ -1,0 +1,108 @@
+"""The operator's rights: what it uses and nothing else, and Roles alone where only those may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.chart.rendering import NAMESPACE, Chart, Object, of_kind, one
+
+OBSERVED = {"list", "watch"}
+NAMESPACED = {
+    "ridgeline.dev/speculativeservings": OBSERVED,
+    "ridgeline.dev/speculationpolicies": OBSERVED,
+    "ridgeline.dev/speculativeservings/status": {"patch"},
+    "apps/deployments": OBSERVED | {"get", "patch"},
+    "/pods": OBSERVED,
+    "policy/poddisruptionbudgets": OBSERVED,
+    "events.k8s.io/events": {"create"},
+}
+CLUSTER = {"ridgeline.dev/acceleratorprofiles": OBSERVED, "/nodes": OBSERVED}
+LEASE = {"coordination.k8s.io/leases": {"create", "get", "update"}}
+
+
+def grants(role: Object) -> dict[str, set[str]]:
+    """Group and resource → verbs."""
+    found: dict[str, set[str]] = {}
+    for rule in role["rules"]:
+        assert rule.keys() <= {"apiGroups", "resources", "resourceNames", "verbs"}
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                found.setdefault(f"{group}/{resource}", set()).update(rule["verbs"])
+    return found
+
+
+def bound(objects: list[Object]) -> Iterator[tuple[str, str | None, Object]]:
+    """Every role that is bound to the operator: kind, namespace, role."""
+    account = one(objects, "ServiceAccount")["metadata"]
+    for kind in ("ClusterRole", "Role"):
+        for binding in of_kind(objects, f"{kind}Binding"):
+            assert binding["roleRef"]["kind"] == kind
+            (subject,) = binding["subjects"]
+            assert subject == {
+                "kind": "ServiceAccount",
+                "name": account["name"],
+                "namespace": account["namespace"],
+            }
+            where = binding["metadata"].get("namespace")
+            (role,) = (
+                each
+                for each in of_kind(objects, kind)
+                if each["metadata"]["name"] == binding["roleRef"]["name"]
+                and each["metadata"].get("namespace") == where
+            )
+            yield kind, where, role
+
+
+def test_it_may_look_everywhere_and_write_three_things(defaults: list[Object]) -> None:
+    roles = {(kind, where): grants(role) for kind, where, role in bound(defaults)}
+    assert roles == {("ClusterRole", None): NAMESPACED | CLUSTER, ("Role", NAMESPACE): LEASE}
+
+
+def test_it_reads_and_renews_its_own_lease_alone(defaults: list[Object]) -> None:
+    for rule in one(defaults, "Role")["rules"]:
+        if rule["verbs"] != ["create"]:
+            assert rule["resourceNames"] == [one(defaults, "Deployment")["metadata"]["name"]]
+
+
+def test_with_named_namespaces_it_has_roles_there_and_nothing_of_the_cluster(
+    chart: Chart,
+) -> None:
+    objects = chart.render(file="namespaced")
+    assert not of_kind(objects, "ClusterRole")
+    assert not of_kind(objects, "ClusterRoleBinding")
+    roles = {where: grants(role) for _, where, role in bound(objects)}
+    assert roles == {"inference": NAMESPACED, "research": NAMESPACED, NAMESPACE: LEASE}
+
+
+def test_it_may_watch_the_namespace_that_it_lives_in(chart: Chart) -> None:
+    objects = chart.render({"watchNamespaces": [NAMESPACE]})
+    names = [each["metadata"]["name"] for each in of_kind(objects, "Role")]
+    assert len(names) == len(set(names)) == 2
+
+
+def test_people_see_and_edit_servings_by_the_usual_roles(defaults: list[Object]) -> None:
+    aggregated = {
+        label.rpartition("-")[2]: grants(role)
+        for role in of_kind(defaults, "ClusterRole")
+        for label, value in role["metadata"]["labels"].items()
+        if label.startswith("rbac.authorization.k8s.io/aggregate-to-") and value == "true"
+    }
+    kinds = ("ridgeline.dev/speculativeservings", "ridgeline.dev/speculationpolicies")
+    for kind in kinds:
+        assert aggregated["view"][kind] == {"get", "list", "watch"}
+        assert aggregated["edit"][kind] >= {"create", "update", "patch", "delete"}
+    assert aggregated["admin"] == aggregated["edit"]
+    # The status is the operator's to write.
+    assert set(aggregated["edit"]) == set(kinds)
+
+
+@pytest.mark.parametrize("file", [None, "everything", "namespaced"])
+def test_no_right_is_given_by_a_pattern(chart: Chart, file: str | None) -> None:
+    objects = chart.render(file=file)
+    for role in (*of_kind(objects, "Role"), *of_kind(objects, "ClusterRole")):
+        for resource, verbs in grants(role).items():
+            assert "*" not in resource
+            assert "*" not in verbs
+            assert "secrets" not in resource
