@@ -1,5 +1,6 @@
 """A connection to a real API server, and a namespace for each file of tests."""
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ async def api(control_plane: Cluster) -> AsyncIterator[KubernetesApi]:
     connection = await KubernetesApi.connect(str(control_plane.kubeconfig), user_agent="test")
     yield connection
     await connection.close()
+    await asyncio.sleep(0.05)  # TLS connections need a moment to end
 
 
 @pytest.fixture

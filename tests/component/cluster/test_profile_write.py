@@ -116,6 +116,7 @@ async def test_going_back_uses_the_replica_set_that_was_there(
     api: KubernetesApi, room: str, name: str
 ) -> None:
     await create(api, deployment(room, name))
+    await settled(api, room, name)
     profiles = (("eagle2", EAGLE), ("none", ""), ("eagle2", EAGLE), ("none", ""))
     for profile, config in profiles:
         await give(api, room, name, profile, config)

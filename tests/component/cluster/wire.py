@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
+_CLOSING_SECONDS = 0.1
+"""Sockets are closed a moment after their transports."""
+
 
 class Wire:
     """Forwards connections to the API server.
@@ -39,11 +42,18 @@ class Wire:
         self._refusing = False
         self._open.set()
 
+    def _is_cut(self) -> bool:
+        return self._refusing
+
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._refusing:
+        if self._is_cut():
             writer.transport.abort()
             return
         there_reader, there_writer = await asyncio.open_connection(self._host, self._port)
+        if self._is_cut():  # meanwhile
+            writer.transport.abort()
+            there_writer.transport.abort()
+            return
         self._writers |= {writer, there_writer}
         for source, sink in ((reader, there_writer), (there_reader, writer)):
             task = asyncio.create_task(self._carry(source, sink))
@@ -60,9 +70,9 @@ class Wire:
 
     async def end(self) -> None:
         self.mend()
-        for writer in self._writers:
-            writer.transport.abort()
+        self.cut()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(_CLOSING_SECONDS)
 
 
 @contextlib.asynccontextmanager
