@@ -150,7 +150,8 @@ async def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path) -> None
 
     async with answering(answer, tmp_path, timeout_seconds=0.2) as api:
         with pytest.raises(UnavailableError, match="did not answer GET /x"):
-            await api.request("GET", "/x")
+            async with asyncio.timeout(20):
+                await api.request("GET", "/x")
         done.set()
 
 

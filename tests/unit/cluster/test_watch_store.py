@@ -97,6 +97,15 @@ def test_a_pod_that_changes_is_there_once() -> None:
     assert store.pods_of("ns", "llama") == (changed,)
 
 
+def test_a_pod_that_comes_back_under_another_deployment_leaves_the_first() -> None:
+    store, _ = listened()
+    store.put_pod(pod(version=1, uid="old"))
+    store.put_pod(pod(deployment="qwen", version=2, uid="new"))
+
+    assert store.pods_of("ns", "llama") == ()
+    assert [each.uid for each in store.pods_of("ns", "qwen")] == ["new"]
+
+
 def test_a_listing_of_pods_tells_each_deployment_concerned_once() -> None:
     store, told = listened()
     for each in (pod("p1"), pod("p2"), pod("q1", "qwen"), pod("r1", "phi")):
