@@ -43,7 +43,7 @@ def run(
     """Run the operator until SIGTERM."""
     configure_logging(log_level, as_json=log_format == "json")
     try:
-        asyncio.run(_run(load_config(config), kubeconfig))
+        asyncio.run(_run(load_config(config), kubeconfig, config))
     except (InvalidConfigError, ClusterError) as error:
         _fail(str(error))
     except ExceptionGroup as group:
@@ -53,10 +53,10 @@ def run(
         _fail("; ".join(str(each) for each in known.exceptions))
 
 
-async def _run(config: OperatorConfig, kubeconfig: str | None) -> None:
+async def _run(config: OperatorConfig, kubeconfig: str | None, config_file: Path) -> None:
     stop = asyncio.Event()
     stop_on_signals(stop)
-    await Operator(config, kubeconfig).run(stop)
+    await Operator(config, kubeconfig, config_file).run(stop)
 
 
 @app.command(context_settings=_PASS_ON)

@@ -58,6 +58,9 @@ class ReportingApi:
     ) -> ServingObject:
         """Replace the status of a serving by `status`, all of which is ours.
 
+        It names the version that was read, so that a leader who was away cannot write over what
+        its successor has recorded.
+
         The write names the version that was read: the API server does not look at the uid of a
         status, and would give one serving's history to the next of the same name.
 

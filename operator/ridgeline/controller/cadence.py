@@ -12,6 +12,7 @@ from typing import Final
 
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.cluster.store import Key, Kind, WatchStore
+from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.claims import Claims
 from ridgeline.controller.clock import Clock, stopwatch
 from ridgeline.controller.complaints import Complaints
@@ -48,6 +49,7 @@ class Cadence:
         clock: Clock,
         tick_seconds: float,
         window_seconds: float,
+        around: Surroundings | None = None,
     ) -> None:
         self._store = store
         self._sources = sources
@@ -67,6 +69,8 @@ class Cadence:
         for serving in store.servings.all():
             self._claims.update((serving.namespace, serving.name), serving)
         store.listen(self._changed)
+        if around is not None:
+            around.listen_to_policies(self._policy_changed)
 
     @property
     def idle_seconds(self) -> float:
@@ -219,6 +223,17 @@ class Cadence:
             self.wake(*self._claims.update(key, self._store.servings.get(key)))
         else:
             self.wake(*self._claims.of(namespace, name))
+
+    def _policy_changed(self, namespace: str, name: str) -> None:
+        """Wake the servings that refer to a policy."""
+        self.wake(
+            *(
+                (each.namespace, each.name)
+                for each in self._store.servings.all()
+                if each.namespace == namespace
+                and (each.spec.get("policyRef") or {}).get("name") == name
+            )
+        )
 
 
 def _reference(key: Key) -> dict[str, str]:

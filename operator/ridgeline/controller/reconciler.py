@@ -12,9 +12,12 @@ from ridgeline.api.errors import InvalidServing
 from ridgeline.cluster.errors import NotFoundError
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.store import Key, WatchStore
+from ridgeline.cluster.surroundings import Surroundings
+from ridgeline.controller.basis import Knowledge
 from ridgeline.controller.block import Block, blocked, told_block
 from ridgeline.controller.budget import rolling
 from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.options import Options
 from ridgeline.controller.ports import Leader, Reports, Targets
 from ridgeline.controller.reporter import NotLeaderError, Reporter, reference
 from ridgeline.controller.rolling import Order, Refusal, TargetMovedError, begin, rehearse
@@ -39,21 +42,6 @@ from ridgeline.terms.rolls import RollState
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What the operator's configuration says to the reconciler.
-
-    Attributes:
-        stale_after_seconds: Samples older than this are not acted on.
-        max_concurrent_rolls: Rolls under way at a time, over all servings.
-        frozen: The operator's own freeze switch.
-    """
-
-    stale_after_seconds: float
-    max_concurrent_rolls: int
-    frozen: bool = False
-
-
 @dataclass(slots=True)
 class Mind:
     """What the process remembers of one serving; lost with it."""
@@ -75,8 +63,10 @@ class Reconciler:
         leader: Leader,
         options: Options,
         metrics: OperatorMetrics,
+        around: Surroundings | None = None,
     ) -> None:
         self._store = store
+        self._knowledge = Knowledge(around)
         self._targets = targets
         self._reporter = Reporter(store, reports, leader, metrics)
         self._leader = leader
@@ -84,6 +74,12 @@ class Reconciler:
         self._metrics = metrics
         self._minds: dict[Key, Mind] = {}
         self._beginning: set[Key] = set()
+
+    def freeze(self, frozen: bool) -> None:
+        """Turn the operator's freeze switch; it holds from the next pass on."""
+        if frozen != self._options.frozen:
+            log.warning("the freeze switch is %s", "on" if frozen else "off")
+            self._options = replace(self._options, frozen=frozen)
 
     async def reconcile(self, key: Key, snapshots: Snapshots, now: float) -> None:
         """Make one pass over a serving.
@@ -106,9 +102,9 @@ class Reconciler:
             serving,
             spec,
             snapshots,
+            self._knowledge,
             fast=mind.fast,
-            stale_after_seconds=self._options.stale_after_seconds,
-            frozen=self._options.frozen,
+            options=self._options,
             now=now,
         )
         target = view.target_facts
@@ -144,7 +140,7 @@ class Reconciler:
             and target is not None
             and must_begin(view.roll, target, view.now)
             and self._leader.held
-            and not view.settings.suspended
+            and not (view.settings.suspended or view.settings.frozen)
         )
 
     async def _resume(self, view: View, mind: Mind) -> None:

@@ -8,6 +8,7 @@ from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.reporting import EventNote, EventType
 from ridgeline.cluster.store import WatchStore
+from ridgeline.controller.basis import strategy_of
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import Leader, Reports
 from ridgeline.controller.resolve import ResolvedTarget
@@ -85,6 +86,9 @@ class Reporter:
             memory=view.memory.slow,
             target_uid=resolved.facts.uid if resolved else None,
             container=resolved.container.name if resolved else None,
+            strategy=strategy_of(view.basis),
+            accelerator=view.basis.accelerator_report(),
+            policy=view.basis.policy,
         )
         document = status_document(report, view.serving.status)
         self._metrics.set_desired(

@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import socket
+from pathlib import Path
 from typing import Final
 
 import kopf
@@ -22,15 +23,17 @@ from ridgeline.cluster.lease import Leadership
 from ridgeline.cluster.listing import relist
 from ridgeline.cluster.reporting import ReportingApi
 from ridgeline.cluster.store import WatchStore
+from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.cluster.target import TargetApi
 from ridgeline.controller.cadence import Cadence
 from ridgeline.controller.clock import system_clock
 from ridgeline.controller.endpoints import OwnEndpoints
 from ridgeline.controller.handlers import scope_of, watch_registry, watch_settings
 from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.options import Options
 from ridgeline.controller.ports import AlwaysLeader
-from ridgeline.controller.reconciler import Options, Reconciler
-from ridgeline.settings.config import OperatorConfig
+from ridgeline.controller.reconciler import Reconciler
+from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_config
 from ridgeline.telemetry.reader import TelemetryReader
 
 log = logging.getLogger(__name__)
@@ -50,10 +53,14 @@ WATCH_STOP_SECONDS: Final = 10.0
 class Operator:
     """One operator process."""
 
-    def __init__(self, config: OperatorConfig, kubeconfig: str | None) -> None:
+    def __init__(
+        self, config: OperatorConfig, kubeconfig: str | None, config_file: Path | None = None
+    ) -> None:
         self._config = config
+        self._config_file = config_file
         self._kubeconfig = kubeconfig
         self._store = WatchStore()
+        self._around = Surroundings(sees_all_pods=not config.namespaces)
         self._metrics = OperatorMetrics()
         self._identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
 
@@ -104,6 +111,7 @@ class Operator:
                 frozen=self._config.freeze,
             ),
             metrics=self._metrics,
+            around=self._around,
         )
         cadence = Cadence(
             store=self._store,
@@ -113,6 +121,7 @@ class Operator:
             clock=system_clock,
             tick_seconds=self._config.tick_seconds,
             window_seconds=self._config.rate_window_seconds,
+            around=self._around,
         )
         self._metrics.leader.set_function(lambda: float(leadership is None or leadership.held))
         endpoints = OwnEndpoints(
@@ -124,7 +133,7 @@ class Operator:
         endpoints.start()
         log.info("started", extra={"version": __version__, "port": endpoints.port})
         try:
-            await self._serve(api, leadership, cadence, stop)
+            await self._serve(api, leadership, reconciler, cadence, stop)
         finally:
             endpoints.stop()
 
@@ -132,6 +141,7 @@ class Operator:
         self,
         api: KubernetesApi,
         leadership: Leadership | None,
+        reconciler: Reconciler,
         cadence: Cadence,
         stop: asyncio.Event,
     ) -> None:
@@ -146,6 +156,7 @@ class Operator:
             watching = group.create_task(self._watch(stop), name="watch")
             if leadership is not None:
                 working.append(group.create_task(leadership.run(), name="lease"))
+            working.append(group.create_task(self._follow_freeze(reconciler), name="freeze"))
             working.insert(0, group.create_task(cadence.run(), name="cadence"))
             await stopped
             log.info("stopping")
@@ -159,7 +170,7 @@ class Operator:
         told = ""
         while not self._store.primed:
             try:
-                await relist(api, self._store, self._config.namespaces)
+                await relist(api, self._store, self._config.namespaces, self._around)
             except NotFoundError:
                 trouble = "the CRDs are not installed: kubectl apply -f crds/"
             except ClusterError as error:
@@ -174,7 +185,7 @@ class Operator:
 
     async def _watch(self, stop: asyncio.Event) -> None:
         await kopf.operator(
-            registry=watch_registry(self._store, self._kubeconfig),
+            registry=watch_registry(self._store, self._kubeconfig, self._around),
             settings=watch_settings(),
             standalone=True,
             stop_flag=stop,
@@ -189,9 +200,22 @@ class Operator:
             await asyncio.sleep(pause)
             pause = self._config.relist_seconds
             try:
-                await relist(api, self._store, self._config.namespaces)
+                await relist(api, self._store, self._config.namespaces, self._around)
             except ClusterError as error:
                 log.warning("listing anew failed: %s", error)
+
+    async def _follow_freeze(self, reconciler: Reconciler) -> None:
+        """Read the freeze switch anew at every tick; a broken file leaves it as it is."""
+        told = ""
+        while self._config_file is not None:
+            await asyncio.sleep(self._config.tick_seconds)
+            try:
+                reconciler.freeze(load_config(self._config_file).freeze)
+                told = ""
+            except InvalidConfigError as error:
+                if str(error) != told:
+                    log.warning("the freeze switch cannot be read: %s", error)
+                    told = str(error)
 
     def _stuck(self, cadence: Cadence) -> str | None:
         limit = max(60.0, STUCK_AFTER_TICKS * self._config.tick_seconds)

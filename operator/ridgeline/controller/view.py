@@ -7,7 +7,9 @@ from ridgeline.api.serving import parse_serving
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.cluster.objects import DeploymentObject, ServingObject
 from ridgeline.cluster.store import WatchStore
+from ridgeline.controller.basis import Basis, Knowledge, policy_settings
 from ridgeline.controller.observe import facts_of
+from ridgeline.controller.options import Options
 from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_target
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Facts, Problem, TargetFacts
@@ -16,7 +18,7 @@ from ridgeline.policy.memory import FastMemory, Memory
 from ridgeline.policy.roll import Roll, abandoned, moved_on
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.status import roll_of, slow_memory_of
-from ridgeline.settings.resolve import profiles_of, settings_of, telemetry_of
+from ridgeline.settings.resolve import profiles_of, telemetry_of
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from ridgeline.terms.names import API_VERSION, SERVING_KIND
 from ridgeline.terms.reasons import Reason
@@ -34,6 +36,7 @@ class View:
     spec: SpeculativeServingSpec
     profiles: tuple[Profile, ...]
     settings: PolicySettings
+    basis: Basis
     target: ResolvedTarget | Problem
     facts: Facts
     roll: Roll | None
@@ -122,33 +125,39 @@ def look(
     serving: ServingObject,
     spec: SpeculativeServingSpec,
     snapshots: Snapshots,
+    knowledge: Knowledge,
     *,
     fast: FastMemory,
-    stale_after_seconds: float,
-    frozen: bool,
+    options: Options,
     now: float,
 ) -> View:
     """Gather what store, telemetry, status and fast memory tell of a serving."""
     namespace, name = serving.namespace, spec.target_ref.name
     profiles = profiles_of(spec)
+    pods = store.pods_of(namespace, name)
     target = resolve_target(
         spec,
         profiles,
         store.deployments.get((namespace, name)),
         older_claim(serving, name, store.servings.all()),
     )
+    basis = knowledge.basis(serving, spec, target, pods)
     facts = facts_of(
         target,
-        store.pods_of(namespace, name),
-        snapshots(telemetry_of(spec)),
-        stale_after_seconds=stale_after_seconds,
+        pods,
+        snapshots(telemetry_of(basis.resolved)),
+        stale_after_seconds=options.stale_after_seconds,
         now=now,
+        around=knowledge.around,
     )
     return View(
         serving=serving,
         spec=spec,
         profiles=profiles,
-        settings=settings_of(spec, frozen=frozen),
+        settings=policy_settings(
+            basis, profiles, frozen=options.frozen, forced=serving.forced_profile
+        ),
+        basis=basis,
         target=target,
         facts=facts,
         roll=roll_of(serving.status),

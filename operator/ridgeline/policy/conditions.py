@@ -33,6 +33,12 @@ NEEDS_A_PERSON: Final = frozenset(
     {
         Reason.SPEC_INVALID,
         Reason.CUTOFF_NOT_SET,
+        Reason.POLICY_NOT_FOUND,
+        Reason.ACCELERATOR_UNKNOWN,
+        Reason.ACCELERATOR_SHARED,
+        Reason.ACCELERATOR_MIXED,
+        Reason.ACCELERATOR_NOT_READABLE,
+        Reason.FORCED_PROFILE_UNKNOWN,
         Reason.TARGET_NOT_FOUND,
         Reason.TARGET_CONFLICT,
         Reason.CONTAINER_AMBIGUOUS,
@@ -189,6 +195,13 @@ def _profile_applied(
 
 
 def _suspended(situation: Situation | None) -> Finding:
+    if situation is not None and situation.settings.frozen:
+        return Finding(
+            type=ConditionType.SUSPENDED,
+            status=_TRUE,
+            reason=Reason.FROZEN,
+            message="nothing is changed while the operator's freeze switch is on",
+        )
     if situation is not None and situation.settings.suspended:
         return Finding(
             type=ConditionType.SUSPENDED,

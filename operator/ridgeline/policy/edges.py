@@ -51,12 +51,20 @@ class Edge:
 
 
 def edges(before: Document, after: Document) -> tuple[Edge, ...]:
-    """Return the edges from one status to the next, in the order in which they happened."""
-    return (
-        *_roll_edges(before.get("rollout") or {}, after),
+    """Return the edges from one status to the next, in the order in which they happened.
+
+    One reason is told once, by what says most of it: a problem of the target also shows in Ready,
+    and a roll that was undone in both.
+    """
+    told = (
         *_condition_edges(_conditions(before), _conditions(after)),
+        *_roll_edges(before.get("rollout") or {}, after),
         *_decision_edges(before, after),
     )
+    by_reason: dict[Reason, Edge] = {}
+    for edge in told:
+        by_reason.setdefault(edge.reason, edge)
+    return tuple(by_reason.values())
 
 
 def _roll_edges(before: Document, after_status: Document) -> tuple[Edge, ...]:

@@ -113,6 +113,10 @@ class PodNeeds:
             and all(self._tolerates(taint) for taint in node.taints if taint.effect in _BLOCKING)
         )
 
+    def fits(self, node: Node) -> bool:
+        """Tell whether an empty node has what one Pod asks for."""
+        return all(node.allocatable.get(name, 0) >= count for name, count in self.requests.items())
+
     def _affine(self, node: Node) -> bool:
         if not self.affinity_terms:
             return True

@@ -15,6 +15,7 @@ from ridgeline.policy.memory import SlowMemory, Switch
 from ridgeline.policy.roll import Roll
 from ridgeline.policy.situation import Situation
 from ridgeline.terms.conditions import ConditionType
+from ridgeline.terms.modes import Strategy
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
 from ridgeline.terms.times import epoch_seconds, timestamp
@@ -32,6 +33,26 @@ _MEASURED: Final = frozenset({Reason.PROFILE_MISMATCH, Reason.ROLLOUT_STALLED})
 themselves. (Messages about telemetry always do.)"""
 
 _MESSAGE_LIMIT: Final = 32768
+_REASON_LIMIT: Final = 1024
+_REASONS_LIMIT: Final = 16
+_LABELS_LIMIT: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceleratorReport:
+    """The GPU that the cut-offs are computed for, what told it, and the labels found."""
+
+    name: str
+    found_by: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyReport:
+    """The policy in use."""
+
+    name: str
+    generation: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +69,9 @@ class Report:
         memory: Slow memory to keep.
         target_uid: Identity of the target, `None` when there is none.
         container: Name of the container that runs vLLM, `None` when it was not found.
+        strategy: Strategy that yields the cut-off table.
+        accelerator: The GPU, `None` while it is not known.
+        policy: The policy in use, `None` without one.
     """
 
     generation: int
@@ -59,6 +83,9 @@ class Report:
     memory: SlowMemory
     target_uid: str | None = None
     container: str | None = None
+    strategy: Strategy = Strategy.FIXED
+    accelerator: AcceleratorReport | None = None
+    policy: PolicyReport | None = None
 
 
 def status_document(report: Report, previous: Document) -> dict[str, Any]:
@@ -68,6 +95,10 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
     _put(document, "desiredProfile", _desired(report))
     _put(document, "recommendedProfile", _recommended(report, previous))
     _put(document, "cutoffTable", _table(report.situation))
+    _put(document, "cutoff", _cutoff(report))
+    _put(document, "accelerator", _accelerator(report.accelerator))
+    if report.policy is not None:
+        document["policy"] = {"name": report.policy.name, "generation": report.policy.generation}
     _put(document, "lastDecision", _last_decision(report, previous))
     _put(document, "switchHistory", [_switch(each) for each in report.memory.switches] or None)
     _put(document, "rollout", _rollout(report, previous.get("rollout") or {}))
@@ -150,6 +181,27 @@ def _table(situation: Situation | None) -> list[dict[str, Any]] | None:
         _put(entry, "returnBelowConcurrency", None if below is None else round(below))
         rows.append(entry)
     return rows
+
+
+def _cutoff(report: Report) -> dict[str, Any] | None:
+    table = report.situation.table if report.situation else None
+    if table is None:
+        return None
+    entry: dict[str, Any] = {"strategy": report.strategy.value, "verdict": table.verdict.value}
+    reasons = [each[:_REASON_LIMIT] for each in table.reasons[:_REASONS_LIMIT]]
+    _put(entry, "reasons", reasons or None)
+    return entry
+
+
+def _accelerator(accelerator: AcceleratorReport | None) -> dict[str, Any] | None:
+    if accelerator is None:
+        return None
+    entry: dict[str, Any] = {
+        "name": accelerator.name,
+        "source": accelerator.found_by.partition("=")[0][:253],
+    }
+    _put(entry, "labels", [each[:512] for each in accelerator.labels[:_LABELS_LIMIT]] or None)
+    return entry
 
 
 def _last_decision(report: Report, previous: Document) -> dict[str, Any] | None:

@@ -81,7 +81,7 @@ async def test_a_frozen_operator_observes_and_changes_nothing() -> None:
     world = await settled(users=HIGH, frozen=True)
     await world.run(1800)
     assert world.tries() == []
-    assert world.condition("Suspended") == ("True", "Suspended")
+    assert world.condition("Suspended") == ("True", "Frozen")
     assert world.status()["recommendedProfile"] == "none"
     world.kill(world.process)
     world.start(frozen=False)

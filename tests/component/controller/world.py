@@ -7,8 +7,9 @@ from typing import Any
 from ridgeline.cluster.store import WatchStore
 from ridgeline.controller.cadence import Cadence
 from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.options import Options
 from ridgeline.controller.ports import TelemetrySource
-from ridgeline.controller.reconciler import Options, Reconciler
+from ridgeline.controller.reconciler import Reconciler
 from ridgeline.engine.container import Container, EnvItem
 from ridgeline.engine.speculative_config import Profile, render
 from ridgeline.sim.fleet import SimulatedCluster

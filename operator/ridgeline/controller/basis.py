@@ -1,0 +1,186 @@
+"""What a serving's cut-offs rest on: its policy, its accelerator, its precision and parallelism."""
+
+from dataclasses import dataclass, replace
+
+from ridgeline.api.accelerator import parse_accelerator
+from ridgeline.api.errors import InvalidAccelerator
+from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.cluster.objects import PodObject, ServingObject
+from ridgeline.cluster.surroundings import SpecObject, Surroundings
+from ridgeline.controller.resolve import ResolvedTarget
+from ridgeline.costmodel.table import CutoffTable
+from ridgeline.engine.flags import precision_hint, tensor_parallel_size
+from ridgeline.engine.speculative_config import Profile
+from ridgeline.policy.facts import Problem
+from ridgeline.policy.settings import PolicySettings
+from ridgeline.policy.status import AcceleratorReport, PolicyReport
+from ridgeline.settings.accelerators import (
+    Catalogue,
+    ResolvedAccelerator,
+    load_catalogue,
+    override_of,
+    resolve_accelerator,
+)
+from ridgeline.settings.cutoffs import RidgeInputs
+from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
+from ridgeline.settings.policies import named_policy
+from ridgeline.settings.resolve import settings_of
+from ridgeline.terms.modes import Strategy
+from ridgeline.terms.precision import Precision
+from ridgeline.terms.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What the cut-offs of one serving rest on.
+
+    Attributes:
+        resolved: Every tuning field with its source.
+        policy: The policy in use, for status.
+        accelerator: The GPU, or why it is not known.
+        labels: Node labels that told it, as `key=value`.
+        precision: Precision of the target.
+        precision_because: What told it.
+        tensor_parallel: GPUs that one engine spans.
+    """
+
+    resolved: ResolvedSpec
+    policy: PolicyReport | None
+    accelerator: ResolvedAccelerator | Problem
+    labels: tuple[str, ...]
+    precision: Precision
+    precision_because: str
+    tensor_parallel: int
+
+    def accelerator_report(self) -> AcceleratorReport | None:
+        """Return what status tells of the GPU; `None` while it is not known."""
+        if isinstance(self.accelerator, Problem):
+            return None
+        return AcceleratorReport(
+            name=self.accelerator.accelerator.name,
+            found_by=self.accelerator.found_by,
+            labels=self.labels,
+        )
+
+
+class Knowledge:
+    """Everything beyond the serving itself that its settings depend on."""
+
+    def __init__(self, around: Surroundings | None = None) -> None:
+        self.around = around
+        self._known: tuple[tuple[str, str], ...] | None = None
+        self._catalogue = load_catalogue()
+        self._overlaid = self._catalogue
+
+    def catalogue(self) -> Catalogue:
+        """Return the catalogue with the cluster's AcceleratorProfiles laid over it."""
+        profiles = sorted(
+            self.around.accelerators.all() if self.around is not None else (),
+            key=lambda each: each.name,
+        )
+        known = tuple((each.name, each.resource_version) for each in profiles)
+        if known != self._known:
+            self._known = known
+            self._overlaid = _overlaid(self._catalogue, profiles)
+        return self._overlaid
+
+    def basis(
+        self,
+        serving: ServingObject,
+        spec: SpeculativeServingSpec,
+        target: ResolvedTarget | Problem,
+        pods: tuple[PodObject, ...],
+    ) -> Basis:
+        """Gather what a serving's cut-offs rest on."""
+        policy = self._policy(serving, spec)
+        resolved = resolve_spec(
+            spec, named_policy(policy.name, policy.spec) if policy is not None else None
+        )
+        labels = self._node_labels(target, pods)
+        accelerator = resolve_accelerator(labels, self.catalogue(), spec.accelerator)
+        words = target.container.words if isinstance(target, ResolvedTarget) else ()
+        hint = precision_hint(words)
+        told = spec.model.precision if spec.model is not None else None
+        return Basis(
+            resolved=resolved,
+            policy=PolicyReport(name=policy.name, generation=policy.generation)
+            if policy is not None and resolved.policy is not None
+            else None,
+            accelerator=accelerator,
+            labels=_telling_labels(accelerator, labels),
+            precision=told or hint.precision,
+            precision_because="spec.model.precision" if told else hint.because,
+            tensor_parallel=tensor_parallel_size(words),
+        )
+
+    def _policy(self, serving: ServingObject, spec: SpeculativeServingSpec) -> SpecObject | None:
+        if self.around is None or spec.policy_ref is None:
+            return None
+        return self.around.policies.get((serving.namespace, spec.policy_ref.name))
+
+    def _node_labels(
+        self, target: ResolvedTarget | Problem, pods: tuple[PodObject, ...]
+    ) -> list[dict[str, str]]:
+        """Return the labels of the nodes that the Pods run on, or could run on before they do."""
+        if self.around is None or isinstance(target, Problem):
+            return []
+        names = sorted({pod.node for pod in pods if pod.node is not None and not pod.deleting})
+        nodes = [self.around.nodes.get(("", name)) for name in names]
+        found = [each.node for each in nodes if each is not None]
+        needs = target.deployment.shape.needs
+        if not names and needs.requests:
+            every = (each.node for each in self.around.nodes.all())
+            found = [node for node in every if needs.allows(node) and needs.fits(node)]
+        return [dict(node.labels) for node in found]
+
+
+def policy_settings(
+    basis: Basis, profiles: tuple[Profile, ...], *, frozen: bool, forced: str | None
+) -> PolicySettings:
+    """Return the settings of a serving's policy."""
+    found = basis.accelerator
+    ridge = RidgeInputs(
+        accelerator=found if isinstance(found, Problem) else found.accelerator,
+        precision=basis.precision,
+        tensor_parallel=basis.tensor_parallel,
+    )
+    settings = settings_of(basis.resolved, profiles, ridge)
+    table = settings.cutoff
+    if isinstance(table, CutoffTable) and strategy_of(basis) is Strategy.RIDGE:
+        table = _as_far_as_known(table, basis)
+    return replace(settings, cutoff=table, frozen=frozen, forced=forced)
+
+
+def strategy_of(basis: Basis) -> Strategy:
+    """Return the strategy that yields the table."""
+    return basis.resolved.cutoff.value.resolved_strategy
+
+
+def _as_far_as_known(table: CutoffTable, basis: Basis) -> CutoffTable:
+    """Say on what the table rests; where that is not certain, it is not acted on."""
+    if isinstance(basis.accelerator, Problem):
+        return table
+    told = (f"{basis.precision.value} ({basis.precision_because})",)
+    reasons = (*table.reasons, *basis.accelerator.reasons, *told)
+    certain = basis.accelerator.certain or table.verdict is not Verdict.YES
+    return replace(table, verdict=table.verdict if certain else Verdict.UNDECIDED, reasons=reasons)
+
+
+def _overlaid(catalogue: Catalogue, profiles: list[SpecObject]) -> Catalogue:
+    overrides = []
+    for each in profiles:
+        body = {"metadata": {"name": each.name}, "spec": each.spec}
+        try:
+            overrides.append(override_of(parse_accelerator(body)))
+        except InvalidAccelerator:
+            continue  # the API server refuses such a profile; an older CRD may have let it in
+    return catalogue.with_overrides(overrides)
+
+
+def _telling_labels(
+    accelerator: ResolvedAccelerator | Problem, nodes: list[dict[str, str]]
+) -> tuple[str, ...]:
+    if isinstance(accelerator, Problem):
+        return ()
+    key = accelerator.found_by.partition("=")[0]
+    return tuple(sorted({f"{key}={labels[key]}" for labels in nodes if key in labels}))

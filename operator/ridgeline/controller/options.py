@@ -1,0 +1,18 @@
+"""What the operator's configuration says to every pass."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the operator's configuration says to the reconciler.
+
+    Attributes:
+        stale_after_seconds: Samples older than this are not acted on.
+        max_concurrent_rolls: Rolls under way at a time, over all servings.
+        frozen: The operator's own freeze switch.
+    """
+
+    stale_after_seconds: float
+    max_concurrent_rolls: int
+    frozen: bool = False
