@@ -144,6 +144,13 @@ def test_a_problem_beyond_the_decision_comes_first() -> None:
     assert standing["TelemetryAvailable"].status is ConditionStatus.FALSE
 
 
+def test_a_problem_comes_before_what_the_decision_says_needs_a_person() -> None:
+    missing = Problem(reason=Reason.TARGET_NOT_FOUND, message="no Deployment x")
+    standing = found(report(facts(target=missing), problem=PROBLEM))
+
+    assert standing["Ready"].reason is standing["Stalled"].reason is Reason.FIELD_CONFLICT
+
+
 def test_an_unknown_profile_is_said_so() -> None:
     assert said(report(facts(active=None)))["ProfileApplied"] == "Unknown ActiveProfileUnknown"
 
