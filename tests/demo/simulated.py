@@ -50,6 +50,7 @@ async def _play(scenario: Scenario, show: Show, speed: float) -> Outcome:
     )
     store = WatchStore()
     session, _ = cluster.connect("operator", store)
+    cluster.list_into(store)
     metrics = OperatorMetrics()
     reconciler = Reconciler(
         store=store,
