@@ -11,6 +11,7 @@ import yaml
 from ridgeline.api.serving import parse_serving
 from ridgeline.cluster.objects import trim_container
 from ridgeline.engine.container import InjectionPoint, injection_point
+from ridgeline.policy.conditions import NEEDS_A_PERSON
 from ridgeline.settings.config import parse_config
 from ridgeline.terms.names import SERVING_KIND
 from tests.tools import cli, configuration, metrics, reasons
@@ -102,7 +103,7 @@ def documents(kind: Callable[[dict[str, Any]], bool]) -> list[Any]:
 
 SERVINGS = documents(lambda each: each.get("kind") == SERVING_KIND)
 DEPLOYMENTS = documents(lambda each: each.get("kind") == "Deployment")
-CONFIGURATIONS = documents(lambda each: "kind" not in each and "telemetry" in each)
+CONFIGURATIONS = documents(lambda each: isinstance(each.get("telemetry"), list))
 
 
 def test_every_relative_link_leads_somewhere() -> None:
@@ -193,6 +194,12 @@ def test_the_generated_pages_are_in_step(
 ) -> None:
     status = tool(["--check", str(REPOSITORY / "docs" / "reference" / name)])
     assert status == 0, capsys.readouterr().err
+
+
+def test_every_situation_that_needs_a_person_has_a_runbook() -> None:
+    folder = REPOSITORY / "docs" / "runbooks"
+    told = "".join(page.read_text() for page in folder.glob("*.md"))
+    assert {each.value for each in NEEDS_A_PERSON if f"`{each.value}`" not in told} == set()
 
 
 def test_every_page_of_the_docs_can_be_reached() -> None:
