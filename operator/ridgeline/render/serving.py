@@ -30,6 +30,16 @@ def serving_page(name: str, status: Document, events: Sequence[Document]) -> Ren
     )
 
 
+def lines_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> RenderableType:
+    """Return a table of plain lines."""
+    table = _table(title, *columns)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
 def _head(name: str, status: Document) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     decision = status.get("lastDecision") or {}

@@ -1,0 +1,30 @@
+"""What `kubectl ridgeline explain` prints: the render room's tables, one under the other."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ridgeline.controller.explain import Explanation
+from ridgeline.render.serving import lines_table, serving_page
+
+
+def explanation_page(explanation: Explanation) -> RenderableType:
+    """Return the whole page."""
+    serving = explanation.serving
+    parts: list[RenderableType] = [
+        serving_page(f"{serving.namespace}/{serving.name}", serving.status, explanation.events)
+    ]
+    if explanation.trouble is not None:
+        return Group(*parts, Text(), Text(f"spec: {explanation.trouble}", style="red"))
+    parts += (
+        Text(),
+        lines_table("Settings", ("field", "value", "from"), explanation.settings),
+        Text(),
+        lines_table("What the cut-offs rest on", ("what", "value"), explanation.basis),
+    )
+    for each in explanation.checks:
+        rows = [(check.name, check.answer.value, check.why) for check in each.checks]
+        title = f"Would speculation help? ({each.profile})"
+        parts += (Text(), lines_table(title, ("check", "answer", "why"), rows))
+    parts += (Text(), Text("A decision now", style="bold"))
+    parts += (Text(line) for line in explanation.decision)
+    return Group(*parts)

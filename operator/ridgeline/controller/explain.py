@@ -1,0 +1,189 @@
+"""Explains one serving to a person: the same look and the same decision, with nothing written.
+
+It reads with the person's own rights. What those do not reach (nodes, other namespaces' Pods, a
+Prometheus whose address was not given) is said to be unknown.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ridgeline.api.errors import InvalidServing
+from ridgeline.cluster.api import KubernetesApi
+from ridgeline.cluster.listing import relist
+from ridgeline.cluster.look import LookApi
+from ridgeline.cluster.objects import ServingObject
+from ridgeline.cluster.store import WatchStore
+from ridgeline.cluster.surroundings import Surroundings
+from ridgeline.controller.basis import Knowledge, strategy_of
+from ridgeline.controller.options import Options
+from ridgeline.controller.ports import TelemetrySource
+from ridgeline.controller.view import View, look, spec_of
+from ridgeline.costmodel.heuristic import Check, HeuristicInputs, heuristic
+from ridgeline.policy.decide import decide
+from ridgeline.policy.decision import Decision
+from ridgeline.policy.explain import explain_lines
+from ridgeline.policy.facts import Problem
+from ridgeline.policy.memory import FastMemory
+from ridgeline.settings.explain import setting_lines
+from ridgeline.telemetry.snapshot import TelemetrySnapshot
+from ridgeline.terms.reasons import Reason
+
+STALE_AFTER_SECONDS = 60.0
+"""As the operator's default; explaining decides nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileChecks:
+    """The heuristic's answers for one speculating profile."""
+
+    profile: str
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Everything that `explain` shows.
+
+    Attributes:
+        serving: The serving with its status.
+        events: Its Events, oldest first.
+        trouble: Why no more can be told, `None` when all of it could.
+        settings: Field, value and source of every tuning field.
+        basis: Name and value of what the cut-offs rest on.
+        checks: The heuristic's answers by profile.
+        decision: How a decision would come about now, line by line.
+    """
+
+    serving: ServingObject
+    events: tuple[dict[str, Any], ...]
+    trouble: str | None = None
+    settings: tuple[tuple[str, str, str], ...] = ()
+    basis: tuple[tuple[str, str], ...] = ()
+    checks: tuple[ProfileChecks, ...] = ()
+    decision: tuple[str, ...] = ()
+
+
+async def explain(
+    api: KubernetesApi,
+    namespace: str,
+    name: str,
+    telemetry: TelemetrySource | None,
+    now: float,
+) -> Explanation:
+    """Look at one serving and explain it.
+
+    Args:
+        api: The API server, with the person's credentials.
+        namespace: The serving's namespace.
+        name: Its name.
+        telemetry: Where to read live numbers; `None` when the person named no Prometheus.
+        now: Epoch seconds.
+
+    Raises:
+        NotFoundError: There is no such serving.
+        ClusterError: The API server refuses, or does not answer.
+    """
+    looking = LookApi(api)
+    serving = await looking.serving(namespace, name)
+    events = await looking.events(serving)
+    store, around = WatchStore(), Surroundings(sees_all_pods=False)
+    await relist(api, store, (namespace,), around)
+    snapshot = await telemetry.read(now) if telemetry is not None else None
+    try:
+        spec = spec_of(serving)
+    except InvalidServing as error:
+        return Explanation(serving=serving, events=events, trouble=str(error))
+    view = look(
+        store,
+        serving,
+        spec,
+        lambda _: snapshot or _not_asked(),
+        Knowledge(around),
+        fast=FastMemory(),
+        options=Options(stale_after_seconds=STALE_AFTER_SECONDS, max_concurrent_rolls=1),
+        now=now,
+    ).with_roll_moved_on()
+    decision = decide(view.facts, view.settings, view.memory, now)
+    return Explanation(
+        serving=serving,
+        events=events,
+        settings=setting_lines(view.basis.resolved),
+        basis=_basis_lines(view),
+        checks=_checks(view, snapshot, decision),
+        decision=explain_lines(decision, view.settings),
+    )
+
+
+def _not_asked() -> Problem:
+    return Problem(
+        reason=Reason.TELEMETRY_UNAVAILABLE,
+        message="live numbers were not asked for: name a Prometheus with --prometheus URL",
+    )
+
+
+def _basis_lines(view: View) -> tuple[tuple[str, str], ...]:
+    basis, table = view.basis, view.settings.cutoff
+    if isinstance(basis.accelerator, Problem):
+        accelerator = f"not known: {basis.accelerator.message}"
+    else:
+        gpu = basis.accelerator.accelerator
+        accelerator = f"{gpu.name} (from {basis.accelerator.found_by})"
+    lines = [
+        ("accelerator", accelerator),
+        ("precision", f"{basis.precision.value} (from {basis.precision_because})"),
+        ("tensor parallel", str(basis.tensor_parallel)),
+        ("strategy", strategy_of(basis).value),
+    ]
+    if isinstance(table, Problem):
+        return (*lines, ("cut-off", f"none: {table.message}"))
+    lines.append(("verdict", table.verdict.value))
+    lines += (("because", reason) for reason in table.reasons)
+    plan = view.facts.plan
+    if plan is not None:
+        lines.append(("room for a surge Pod", plan.room.why))
+    return tuple(lines)
+
+
+def _checks(
+    view: View, snapshot: TelemetrySnapshot | None, decision: Decision
+) -> tuple[ProfileChecks, ...]:
+    basis = view.basis
+    known = None if isinstance(basis.accelerator, Problem) else basis.accelerator.accelerator
+    target = view.target_facts
+    acceptance = _acceptance(view, snapshot)
+    return tuple(
+        ProfileChecks(
+            profile=profile.name,
+            checks=heuristic(
+                HeuristicInputs(
+                    accelerator=known,
+                    precision=basis.precision,
+                    tensor_parallel=basis.tensor_parallel,
+                    method=profile.method,
+                    lookahead=profile.num_speculative_tokens,
+                    concurrency=decision.diagnostics.estimates.concurrency,
+                    acceptance=acceptance
+                    if target is not None and target.active_profile == profile.name
+                    else None,
+                )
+            ),
+        )
+        for profile in view.profiles
+        if profile.method.speculates
+    )
+
+
+def _acceptance(view: View, snapshot: TelemetrySnapshot | None) -> tuple[float, ...] | None:
+    """Return the mean acceptance per position over the target's engines, `None` without any."""
+    if snapshot is None:
+        return None
+    pods = {replica.name for replica in view.facts.replicas}
+    rates = [
+        rate
+        for key, rate in snapshot.acceptance.items()
+        if key.namespace == view.serving.namespace and key.pod in pods
+    ]
+    if not rates:
+        return None
+    depth = min(len(rate) for rate in rates)
+    return tuple(sum(rate[i] for rate in rates) / len(rates) for i in range(depth))
