@@ -79,7 +79,11 @@ _BY_NAME: Final[tuple[tuple[str, Precision], ...]] = (
     (r"w8a16|fp8a16|gptq-int8", Precision.W8A16),
     (r"fp8|w8a8", Precision.FP8),
 )
-"""What publishers write into a model's name, the more particular first."""
+"""What publishers write into a model's name, the more particular first.
+
+W8A8 may also mean INT8; it has the knee of FP8 where both run at one rate, and is reckoned too low
+on GPUs with INT8 units alone (A100).
+"""
 
 _EIGHT_BITS: Final = re.compile(r"(?<![a-z0-9])(gptq|awq)[-_.](int8|8-?bits?)(?![a-z0-9])")
 
