@@ -48,7 +48,7 @@ async def test_every_document_comes_back_as_it_was_written(
     assert slow_memory_of(written.status) == shape.report.memory
     body = await api.request("GET", path_of(API_VERSION, SERVING_PLURAL, room, name))
     read = parse_serving(body, strict=True).status.document()
-    assert {key: value for key, value in read.items() if value != []} == document
+    assert without_empty_lists(read) == document
 
 
 async def test_an_edit_that_was_not_seen_is_not_reported_about(
@@ -175,3 +175,11 @@ async def test_one_serving_is_read_with_its_events_only(
     assert await LookApi(api).events(other) == ()
     with pytest.raises(NotFoundError):
         await LookApi(api).serving(room, f"{name}-not")
+
+
+def without_empty_lists(value: Any) -> Any:
+    """Leave out lists that nobody set: the models read them as empty."""
+    if isinstance(value, dict):
+        kept = {key: without_empty_lists(each) for key, each in value.items()}
+        return {key: each for key, each in kept.items() if each != []}
+    return value
