@@ -108,9 +108,18 @@ def test_a_changed_configuration_rolls_the_operator_and_nothing_else_does(chart:
 
     before = checksum({})
     assert checksum({"service": {"enabled": False}}) == before
-    assert checksum({"config": {"freeze": True}}) != before
+    assert checksum({"config": {"tickSeconds": 30}}) != before
     assert checksum({"watchNamespaces": ["one"]}) != before
     assert checksum({"telemetry": {"endpoints": [{"url": "http://other"}]}}) != before
+
+
+def test_the_freeze_switch_reaches_the_running_operator(chart: Chart) -> None:
+    before, after = chart.render(), chart.render({"config": {"freeze": True}})
+    assert config_of(after)["freeze"] is True
+    assert pod_of(before) == pod_of(after)
+    # A single file mounted by subPath would never change.
+    (mount,) = (m for m in container_of(after)["volumeMounts"] if m["name"] == "config")
+    assert "subPath" not in mount
 
 
 def test_the_pod_may_do_nothing_that_it_need_not(defaults: list[Object]) -> None:

@@ -63,6 +63,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- toYaml $config -}}
 {{- end -}}
 
+{{/* Changes when the operator must start anew; the freeze switch it reads from its file by itself. */}}
+{{- define "ridgeline.checksum" -}}
+{{- omit (include "ridgeline.config" . | fromYaml) "freeze" | toYaml | sha256sum -}}
+{{- end -}}
+
 {{/* What the operator does in the namespaces that it looks after. */}}
 {{- define "ridgeline.namespacedRules" -}}
 - apiGroups: [ridgeline.dev]
