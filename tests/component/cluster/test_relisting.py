@@ -163,7 +163,7 @@ async def test_a_listing_that_fails_changes_nothing_of_its_kind(
     await some(listening, room, name)
     store = WatchStore()
     await relist(listening, store, [room])
-    before = set(store.deployments.all())
+    before = {each.name: each for each in store.deployments.all()}
 
     async def between(listed: str, page: list[dict[str, Any]]) -> None:
         if listed.endswith("/deployments"):
@@ -173,7 +173,7 @@ async def test_a_listing_that_fails_changes_nothing_of_its_kind(
     with pytest.raises(UnavailableError):
         await relist(listening, store, [room])
 
-    assert set(store.deployments.all()) == before
+    assert {each.name: each for each in store.deployments.all()} == before
 
 
 async def _gone(api: KubernetesApi, room: str, name: str) -> None:
