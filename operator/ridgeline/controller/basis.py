@@ -52,6 +52,13 @@ class Basis:
     precision_because: str
     tensor_parallel: int
 
+    @property
+    def pool(self) -> str | None:
+        """The type of GPU that a roll wants spare ones of; `None` while it is not known."""
+        if isinstance(self.accelerator, Problem):
+            return None
+        return self.accelerator.accelerator.name
+
     def accelerator_report(self) -> AcceleratorReport | None:
         """Return what status tells of the GPU; `None` while it is not known."""
         if isinstance(self.accelerator, Problem):

@@ -10,9 +10,12 @@ class Options:
     Attributes:
         stale_after_seconds: Samples older than this are not acted on.
         max_concurrent_rolls: Rolls under way at a time, over all servings.
+        max_concurrent_rolls_per_pool: Of these, on one type of GPU: their surge Pods want the same
+            spare ones.
         frozen: The operator's own freeze switch.
     """
 
     stale_after_seconds: float
     max_concurrent_rolls: int
+    max_concurrent_rolls_per_pool: int = 1
     frozen: bool = False

@@ -73,7 +73,7 @@ class Reconciler:
         self._options = options
         self._metrics = metrics
         self._minds: dict[Key, Mind] = {}
-        self._beginning: set[Key] = set()
+        self._beginning: dict[Key, str | None] = {}
 
     def freeze(self, frozen: bool) -> None:
         """Turn the operator's freeze switch; it holds from the next pass on."""
@@ -158,8 +158,9 @@ class Reconciler:
         decision = decide(view.facts, settings, view.memory, view.now)
         if problem is not None:
             decision = replace(decision, reason=problem.reason, message=problem.message)
-        elif decision.outcome is Outcome.SWITCH and not self._roll_budget_left(view):
-            decision = _held_for_budget(decision, view, self._options.max_concurrent_rolls)
+        elif decision.outcome is Outcome.SWITCH:
+            spent = self._spent_roll_budget(view)
+            decision = _held_for_budget(decision, view, spent) if spent else decision
         self._observe(view, decision)
         if decision.outcome is not Outcome.SWITCH:
             mind.fast = decision.memory.fast
@@ -199,10 +200,27 @@ class Reconciler:
         mind.block = blocked(view, target, profile.name, refusal.problem)
         return refusal.problem
 
-    def _roll_budget_left(self, view: View) -> bool:
-        others = self._beginning | rolling(self._store, view.now)
-        others.discard((view.serving.namespace, view.serving.name))
-        return len(others) < self._options.max_concurrent_rolls
+    def _spent_roll_budget(self, view: View) -> str | None:
+        """Return which limit on concurrent rolls is reached, `None` while one more may begin."""
+        key = (view.serving.namespace, view.serving.name)
+        others = (self._beginning.keys() | rolling(self._store, view.now)) - {key}
+        if len(others) >= self._options.max_concurrent_rolls:
+            return f"maxConcurrentRolls allows ({self._options.max_concurrent_rolls})"
+        pool = view.basis.pool
+        if pool is None:
+            return None
+        sharing = sum(1 for each in others if self._pool_of(each) == pool)
+        if sharing >= self._options.max_concurrent_rolls_per_pool:
+            limit = self._options.max_concurrent_rolls_per_pool
+            return f"maxConcurrentRollsPerPool allows ({limit}) on {pool}"
+        return None
+
+    def _pool_of(self, key: Key) -> str | None:
+        """Return the GPU type that a serving rolls on: of a roll that begins now, or by status."""
+        if key in self._beginning:
+            return self._beginning[key]
+        serving = self._store.servings.get(key)
+        return (serving.status.get("accelerator") or {}).get("name") if serving else None
 
     async def _switch(self, view: View, mind: Mind, decision: Decision) -> None:
         target, profile = view.target_facts, view.profile(decision.profile)
@@ -218,7 +236,7 @@ class Reconciler:
             serving_generation=view.serving.generation,
         )
         key = (view.serving.namespace, view.serving.name)
-        self._beginning.add(key)
+        self._beginning[key] = view.basis.pool
         try:
             refusal = await rehearse(self._targets, _order(view, profile, target))
             if refusal is not None:
@@ -231,7 +249,7 @@ class Reconciler:
         except TargetMovedError as error:
             log.info("roll put off: %s", error, extra=reference(view.serving))
         finally:
-            self._beginning.discard(key)
+            self._beginning.pop(key, None)
 
     async def _begin(
         self, view: View, mind: Mind, profile: Profile, intent: Roll, decision: Decision | None
@@ -327,14 +345,14 @@ def _undone(view: View, target: TargetFacts) -> Problem:
     )
 
 
-def _held_for_budget(decision: Decision, view: View, limit: int) -> Decision:
+def _held_for_budget(decision: Decision, view: View, spent: str) -> Decision:
     target = view.target_facts
     return replace(
         decision,
         outcome=Outcome.HOLD,
         profile=target.active_profile if target else None,
         reason=Reason.WAITING_FOR_ROLL_BUDGET,
-        message=f"as many rolls are under way as maxConcurrentRolls allows ({limit}); "
+        message=f"as many rolls are under way as {spent}; "
         f"{decision.recommended} waits for one of them to end",
         memory=view.memory,
     )

@@ -108,6 +108,7 @@ class Operator:
             options=Options(
                 stale_after_seconds=self._config.stale_after_seconds,
                 max_concurrent_rolls=self._config.max_concurrent_rolls,
+                max_concurrent_rolls_per_pool=self._config.max_concurrent_rolls_per_pool,
                 frozen=self._config.freeze,
             ),
             metrics=self._metrics,
@@ -210,7 +211,7 @@ class Operator:
         while self._config_file is not None:
             await asyncio.sleep(self._config.tick_seconds)
             try:
-                reconciler.freeze(load_config(self._config_file).freeze)
+                reconciler.freeze(frozen=load_config(self._config_file).freeze)
                 told = ""
             except InvalidConfigError as error:
                 if str(error) != told:

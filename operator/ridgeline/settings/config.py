@@ -147,8 +147,13 @@ class OperatorConfig(_Model):
     max_concurrent_rolls: int = Field(
         default=3, ge=1, le=1000, description="Rolls under way at a time, over all servings."
     )
+    max_concurrent_rolls_per_pool: int = Field(
+        default=1, ge=1, le=1000, description="Of these, rolls at a time on one type of GPU."
+    )
     freeze: bool = Field(
-        default=False, description="While true, no target is changed, whatever servings say."
+        default=False,
+        description="While true, no target is changed, whatever servings say. Read anew at every "
+        "tick.",
     )
     port: int = Field(
         default=8080, ge=0, le=65535, description="Port of /metrics, /healthz and /readyz; 0: any."

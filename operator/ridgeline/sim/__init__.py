@@ -1,0 +1,1 @@
+"""Simulated replicas, traffic and clock; the vLLM stand-in server."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ridgeline.cluster.errors import NotFoundError
 from ridgeline.cluster.objects import DeploymentObject, ServingObject
+from ridgeline.cluster.shape import TargetShape
 from ridgeline.cluster.store import Key, Kind, WatchStore
 from ridgeline.engine.container import Container, EnvItem
 from ridgeline.sim.server_side_apply import env_path
@@ -111,6 +112,12 @@ class SimulatedObjects:
             )
         )
 
+    def force(self, name: str, profile: str | None, namespace: str = NAMESPACE) -> None:
+        """Set or remove the annotation that orders a profile."""
+        before = self.serving(name, namespace)
+        version = str(self._next_version())
+        self._put_serving(replace(before, forced_profile=profile, resource_version=version))
+
     def delete_serving(
         self, name: str, namespace: str = NAMESPACE, *, held_back: bool = False
     ) -> None:
@@ -131,6 +138,7 @@ class SimulatedObjects:
         containers: tuple[Container, ...],
         replicas: int,
         pace: Pace | None = None,
+        shape: TargetShape | None = None,
         namespace: str = NAMESPACE,
         manager: str = "helm",
     ) -> None:
@@ -143,6 +151,7 @@ class SimulatedObjects:
             template=Template(containers=containers),
             replicas=replicas,
             pace=pace or Pace(),
+            shape=shape or TargetShape(),
             next_version=self._next_version,
             version=self._next_version(),
             last_writer=manager,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from ridgeline.cluster.objects import DeploymentObject, PodObject
+from ridgeline.cluster.shape import TargetShape
 from ridgeline.engine.container import Container
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, parse
 from ridgeline.terms.names import PROFILE_ENV, PROFILE_MANAGER
@@ -125,6 +126,7 @@ class Workload:
     replicas: int
     pace: Pace
     next_version: Callable[[], int]
+    shape: TargetShape = field(default_factory=TargetShape)
     version: int = 0
     generation: int = 1
     observed_generation: int = 0
@@ -317,6 +319,11 @@ class Workload:
             available_replicas=self.counts.ready,
             progress_deadline_exceeded=self.counts.deadline_exceeded,
             last_writer=self.last_writer,
+            shape=replace(
+                self.shape,
+                max_surge=self.pace.max_surge,
+                max_unavailable=self.pace.max_unavailable,
+            ),
         )
 
     def pod_told(self, pod: SimulatedPod) -> PodObject:

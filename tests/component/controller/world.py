@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ridgeline.cluster.shape import TargetShape
 from ridgeline.cluster.store import WatchStore
+from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.cadence import Cadence
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
@@ -12,6 +14,7 @@ from ridgeline.controller.ports import TelemetrySource
 from ridgeline.controller.reconciler import Reconciler
 from ridgeline.engine.container import Container, EnvItem
 from ridgeline.engine.speculative_config import Profile, render
+from ridgeline.policy.placement import PodNeeds
 from ridgeline.sim.fleet import SimulatedCluster
 from ridgeline.sim.fleet_load import ClosedLoop
 from ridgeline.sim.fleet_telemetry import SimulatedTelemetry
@@ -94,6 +97,7 @@ class Process:
         frozen: bool = False,
         max_rolls: int = 3,
         faults: Faults | None = None,
+        around: Surroundings | None = None,
     ) -> None:
         self.cluster = cluster
         self.store = WatchStore()
@@ -111,6 +115,7 @@ class Process:
                 stale_after_seconds=60.0, max_concurrent_rolls=max_rolls, frozen=frozen
             ),
             metrics=self.metrics,
+            around=around,
         )
         self.cadence = Cadence(
             store=self.store,
@@ -120,6 +125,7 @@ class Process:
             clock=lambda: cluster.now,
             tick_seconds=TICK,
             window_seconds=WINDOW,
+            around=around,
         )
         self.next_tick = cluster.now
         cluster.list_into(self.store)
@@ -157,10 +163,15 @@ class World:
         users: float = LOW,
         pace: Pace | None = None,
         replicas: int = REPLICAS,
+        gpus: int = 0,
     ) -> None:
         """Bring a Deployment up, long ago, with users on it."""
         self.cluster.create_deployment(
-            name, containers=tuple(containers) or (container(),), replicas=replicas, pace=pace
+            name,
+            containers=tuple(containers) or (container(),),
+            replicas=replicas,
+            pace=pace,
+            shape=TargetShape(needs=PodNeeds(requests={"nvidia.com/gpu": gpus} if gpus else {})),
         )
         self.users[name] = users
         self.telemetry.traffic[name] = ClosedLoop(lambda _: self.users[name])
