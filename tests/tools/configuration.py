@@ -24,9 +24,9 @@ operator/ridgeline/settings/config.py. -->
 # Configuration of the operator
 
 `ridgeline run --config FILE` reads one YAML file at its start: restart the operator after a change.
-Only `freeze` is read anew, at every tick. An unknown field, a wrong type or a number out of range ends the start with a message that
-names the field; no message repeats an address or a secret. How to use the file is told in
-[Run the operator on your machine](../how-to/run-locally.md).
+Only `freeze` is read anew, at every tick. An unknown field, a wrong type or a number out of range
+ends the start with a message that names the field; no message repeats an address or a secret. How
+to use the file is told in [Run the operator on your machine](../how-to/run-locally.md).
 
 Addresses and secrets of telemetry stand only here, or in files that this file names. A serving
 refers to an endpoint by its name (`spec.telemetry`) and can never give an address.
