@@ -19,8 +19,8 @@ from typing import Any
 
 import yaml
 
-from tests.cluster import tools
 from tests.cluster.progress import Progress
+from tests.cluster.tools import HELM, ensure
 
 Object = dict[str, Any]
 
@@ -45,7 +45,7 @@ def render(*options: str) -> list[Object]:
         ClusterError: Helm is not there and cannot be built.
         subprocess.CalledProcessError: Helm refuses.
     """
-    helm = tools.ensure(tools.HELM, Progress()) / "helm"
+    helm = ensure(HELM, Progress()) / "helm"
     command = [str(helm), "template", RELEASE, str(CHART), "--namespace", NAMESPACE, *options]
     text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [each for each in yaml.safe_load_all(text) if each]
