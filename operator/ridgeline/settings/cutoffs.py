@@ -8,7 +8,6 @@ from ridgeline.costmodel.ridge import Speculation, ridge_table
 from ridgeline.costmodel.table import CutoffRow, CutoffTable
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Problem
-from ridgeline.settings.accelerators import ResolvedAccelerator
 from ridgeline.settings.inherit import ResolvedSpec, Source
 from ridgeline.settings.presets import preset_table
 from ridgeline.terms.precision import Precision
@@ -20,26 +19,25 @@ class RidgeInputs:
     """What the Ridge strategy rests on beside the profiles.
 
     Attributes:
-        accelerator: The GPU that the target runs on, or why it is not known. One that was
-            resolved brings its reasons along, and its doubts make the table undecided.
+        accelerator: The GPU that the target runs on, or why it is not known.
         precision: What the target's weights and arithmetic are made of.
         tensor_parallel: GPUs that one engine is spread over; at least 1.
     """
 
-    accelerator: Accelerator | ResolvedAccelerator | Problem
+    accelerator: Accelerator | Problem
     precision: Precision
     tensor_parallel: int
 
 
 def cutoff_table(
-    resolved: ResolvedSpec, profiles: tuple[Profile, ...], ridge: RidgeInputs | None
+    resolved: ResolvedSpec, profiles: tuple[Profile, ...], ridge: RidgeInputs
 ) -> CutoffTable | Problem:
     """Return the cut-off table that a serving follows, or why there is none.
 
     Args:
         resolved: The resolved spec.
         profiles: The serving's profiles in a person's order.
-        ridge: What the Ridge strategy rests on; `None` when nobody looked at the nodes.
+        ridge: What the Ridge strategy rests on; not looked at by the others.
     """
     if resolved.problem is not None:
         return resolved.problem
@@ -79,23 +77,15 @@ def _preset(name: str, profiles: tuple[Speculation, ...], source: Source) -> Cut
     return table
 
 
-def _ridge(profiles: tuple[Speculation, ...], ridge: RidgeInputs | None) -> CutoffTable | Problem:
-    if ridge is None:
-        return Problem(
-            reason=Reason.CUTOFF_NOT_SET,
-            message="cutoff.strategy Ridge needs the accelerator, and nobody looked for it: set "
-            "spec.cutoff.ranges",
-        )
-    found = ridge.accelerator
-    if isinstance(found, Problem):
-        return found
-    known = found.accelerator if isinstance(found, ResolvedAccelerator) else found
-    table = ridge_table(
-        profiles, known, precision=ridge.precision, tensor_parallel=ridge.tensor_parallel
+def _ridge(profiles: tuple[Speculation, ...], ridge: RidgeInputs) -> CutoffTable | Problem:
+    if isinstance(ridge.accelerator, Problem):
+        return ridge.accelerator
+    return ridge_table(
+        profiles,
+        ridge.accelerator,
+        precision=ridge.precision,
+        tensor_parallel=ridge.tensor_parallel,
     )
-    if isinstance(found, ResolvedAccelerator):
-        return table.qualified(*found.reasons, undecided=not found.certain)
-    return table
 
 
 def _float(value: int | None) -> float | None:

@@ -164,9 +164,7 @@ def _problem(
         )
     if isinstance(found[1], Problem):
         return found[1]
-    if cutoff.source.origin is Origin.POLICY:
-        return _unknown_profile(spec, cutoff)
-    return None
+    return _unknown_profile(spec, cutoff)
 
 
 def _unknown_profile(spec: SpeculativeServingSpec, cutoff: Sourced[Cutoff]) -> Problem | None:

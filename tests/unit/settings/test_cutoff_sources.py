@@ -8,25 +8,15 @@ import pytest
 from ridgeline.api.cutoff import Cutoff, CutoffRange
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.facts import Problem
-from ridgeline.settings.accelerator_profiles import named_override
-from ridgeline.settings.accelerators import (
-    AcceleratorOverride,
-    ResolvedAccelerator,
-    load_catalogue,
-    resolve_accelerator,
-)
+from ridgeline.settings.accelerators import load_catalogue
 from ridgeline.settings.cutoffs import RidgeInputs
 from ridgeline.settings.inherit import Origin, Source, Sourced, resolve_spec
-from ridgeline.settings.resolve import profiles_of, settings_of
-from ridgeline.terms.links import Link
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.verdict import Verdict
-from tests.unit.api.policy_and_accelerator_cases import good_accelerator
-from tests.unit.settings.asked import PROFILES, policy, serving
+from tests.unit.settings.asked import PROFILES, UNKNOWN, policy, serving, settled
 
 H100 = load_catalogue().named("h100-sxm")
-UNKNOWN = Problem(reason=Reason.ACCELERATOR_UNKNOWN, message="nobody knows it")
 
 
 def inputs(**changes: Any) -> RidgeInputs:
@@ -40,7 +30,7 @@ def table(
 ) -> CutoffTable | Problem:
     spec = serving(policyRef={"name": "shared"}, **(asked or {}))
     resolved = resolve_spec(spec, ("shared", policy(**(shared or {}))))
-    return settings_of(resolved, profiles_of(spec), ridge).cutoff
+    return settled(resolved, ridge).cutoff
 
 
 def rows(found: CutoffTable | Problem) -> list[tuple[str, float | None, float | None]]:
@@ -84,18 +74,6 @@ def test_an_unknown_accelerator_is_told_and_only_where_the_ridge_needs_it() -> N
     assert rows(table({"cutoff": {"preset": "h100-bf16"}}, ridge=ridge))[0][0] == "eagle"
 
 
-def test_what_makes_the_accelerator_uncertain_makes_the_table_undecided() -> None:
-    assert H100 is not None
-    known = ResolvedAccelerator(accelerator=H100, found_by="a label", reasons=("seen so",))
-    sure = table(ridge=inputs(accelerator=known))
-    doubted = table(ridge=inputs(accelerator=replace(known, certain=False)))
-    assert isinstance(sure, CutoffTable)
-    assert isinstance(doubted, CutoffTable)
-    assert (sure.verdict, doubted.verdict) == (Verdict.YES, Verdict.UNDECIDED)
-    assert sure.reasons[-1] == doubted.reasons[-1] == "seen so"
-    assert sure.rows == doubted.rows
-
-
 @pytest.mark.parametrize(
     ("preset", "up_to", "below"), [("h100-bf16", 20.0, 16.0), ("h100-fp8", 32.0, 26.0)]
 )
@@ -113,7 +91,7 @@ def test_an_unknown_preset_is_told_with_those_that_there_are() -> None:
     assert found.reason is Reason.SPEC_INVALID
     for part in ("spec.cutoff.preset", "'h100'", "h100-bf16", "h100-fp8"):
         assert part in found.message
-    assert "policy" not in found.message
+    assert "the preset is that of" not in found.message
 
 
 def test_an_unknown_preset_of_a_policy_names_the_policy() -> None:
@@ -135,42 +113,7 @@ def test_ranges_that_no_rule_has_seen_are_a_problem_and_no_crash() -> None:
     )
     resolved = resolve_spec(serving(), None)
     source = Source(origin=Origin.POLICY, policy="shared")
-    found = settings_of(replace(resolved, cutoff=Sourced(value=wrong, source=source))).cutoff
+    found = settled(replace(resolved, cutoff=Sourced(value=wrong, source=source))).cutoff
     assert isinstance(found, Problem)
     assert found.reason is Reason.SPEC_INVALID
     assert found.message.startswith("spec.cutoff.ranges of the policy shared: a profile stands in")
-
-
-def test_a_profile_of_an_accelerator_becomes_an_override() -> None:
-    assert named_override("acme-x1", good_accelerator()) == AcceleratorOverride(
-        name="acme-x1",
-        product_names=("ACME-X1-64GB", "acme_x1"),
-        memory_gib=64,
-        bandwidth_gb_s=2500,
-        bf16_tflops=600,
-        fp8_tflops=1200,
-        fp4_tflops=2400,
-        link=Link.PCIE,
-        link_gb_s=64,
-        native_fp8=True,
-        ridge_tokens=90,
-    )
-
-
-def test_a_profile_that_cannot_be_read_is_told_by_its_name() -> None:
-    found = named_override("acme-x1", {"ridgeTokens": 0})
-    assert isinstance(found, Problem)
-    assert found.message.startswith("AcceleratorProfile acme-x1: spec.ridgeTokens is 0: ")
-
-
-def test_an_accelerator_of_ones_own_gives_the_cutoff_by_its_label() -> None:
-    override = named_override("acme-x1", good_accelerator())
-    assert isinstance(override, AcceleratorOverride)
-    catalogue = load_catalogue().with_overrides([override])
-    labels = {"nvidia.com/gpu.product": "ACME-X1-64GB"}
-    found = resolve_accelerator([labels], catalogue, None)
-    assert isinstance(found, ResolvedAccelerator)
-    assert rows(table(ridge=inputs(accelerator=found)))[:2] == [
-        ("eagle", 15.0, 12.0),
-        ("ngram", 30.0, 24.0),
-    ]

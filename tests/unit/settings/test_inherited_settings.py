@@ -12,10 +12,10 @@ from ridgeline.policy.facts import Problem
 from ridgeline.settings.explain import setting_lines
 from ridgeline.settings.inherit import Origin, ResolvedSpec, Source, Sourced, resolve_spec
 from ridgeline.settings.policies import named_policy
-from ridgeline.settings.resolve import settings_of, telemetry_of
+from ridgeline.settings.resolve import telemetry_of
 from ridgeline.terms.modes import Mode
 from ridgeline.terms.reasons import Reason
-from tests.unit.settings.asked import policy, serving
+from tests.unit.settings.asked import policy, serving, settled
 
 REF = {"name": "shared"}
 RANGES = [{"profile": "eagle", "upToConcurrency": 20}, {"profile": "none"}]
@@ -103,7 +103,7 @@ def test_a_policy_that_the_serving_does_not_name_says_nothing() -> None:
 
 def test_a_policy_that_does_not_exist_is_told_and_stops_the_serving() -> None:
     resolved = resolve_spec(serving(policyRef=REF, cutoff={"ranges": RANGES}, telemetry="eu"), None)
-    settings = settings_of(resolved)
+    settings = settled(resolved)
     assert isinstance(settings.cutoff, Problem)
     assert settings.cutoff.reason is Reason.POLICY_NOT_FOUND
     assert "'shared'" in settings.cutoff.message
@@ -117,7 +117,7 @@ def test_ranges_of_a_policy_that_name_a_profile_which_the_serving_lacks() -> Non
     resolved = resolve_spec(
         serving(policyRef=REF), ("shared", policy(cutoff={"ranges": ELSEWHERE}))
     )
-    settings = settings_of(resolved)
+    settings = settled(resolved)
     assert isinstance(settings.cutoff, Problem)
     assert settings.cutoff.reason is Reason.SPEC_INVALID
     for part in ("policy shared", "'medusa'", "eagle, ngram, none"):
@@ -131,7 +131,7 @@ def test_a_cutoff_of_its_own_frees_a_serving_from_the_policys_profiles() -> None
     )
     assert resolved.problem is None
     assert resolved.policy == "shared"
-    assert not isinstance(settings_of(resolved).cutoff, Problem)
+    assert not isinstance(settled(resolved).cutoff, Problem)
 
 
 def test_a_policy_that_cannot_be_read_is_told_by_its_name() -> None:
@@ -155,7 +155,7 @@ def test_mode_suspend_and_hardware_are_the_servings_alone() -> None:
     asked = serving(policyRef=REF, mode="Automatic", accelerator="h100-sxm")
     resolved = resolve_spec(asked, named_policy("shared", {"mode": "RecommendOnly"}))
     assert resolved.own is asked
-    assert settings_of(resolved).mode is Mode.AUTOMATIC
+    assert settled(resolved).mode is Mode.AUTOMATIC
 
 
 def test_the_policys_values_are_those_that_are_decided_by() -> None:
@@ -172,7 +172,7 @@ def test_the_policys_values_are_those_that_are_decided_by() -> None:
             ),
         ),
     )
-    settings = settings_of(resolved)
+    settings = settled(resolved)
     assert (settings.cooldown_seconds, settings.max_switches_per_day) == (11.0, 2)
     assert settings.stabilization.busier_seconds == 12.0
     assert settings.stabilization.quieter_seconds == 13.0
