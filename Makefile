@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOAK_SECONDS ?= 120
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-soak lint format crds docs lock bench image clean
+.PHONY: help setup demo test test-fast test-soak lint format crds docs lock bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,9 @@ lint: setup ## Check style, types, import contracts, generated files
 	@rm -f .lint-imports.log
 	@$(BIN)/python -m ridgeline.api.crd --check
 	@$(BIN)/python -m ridgeline.telemetry.document --check docs/reference/telemetry.md
-	@$(BIN)/python -m tests.tools.reasons --check docs/reference/reasons.md
+	@$(BIN)/python -m ridgeline.settings.document --check docs/reference/accelerators.md
+	@for page in reasons configuration metrics cli; do \
+	  $(BIN)/python -m tests.tools.$$page --check docs/reference/$$page.md || exit 1; done
 	@$(BIN)/yamllint --strict crds deploy
 	@test ! -e operator/__init__.py || { echo "operator/__init__.py shadows the standard library"; exit 1; }
 
@@ -51,7 +53,9 @@ format: setup ## Format the code
 crds: setup ## Generate crds/ and the pages of docs/reference that are made from the code
 	@$(BIN)/python -m ridgeline.api.crd
 	@$(BIN)/python -m ridgeline.telemetry.document docs/reference/telemetry.md
-	@$(BIN)/python -m tests.tools.reasons docs/reference/reasons.md
+	@$(BIN)/python -m ridgeline.settings.document docs/reference/accelerators.md
+	@for page in reasons configuration metrics cli; do \
+	  $(BIN)/python -m tests.tools.$$page docs/reference/$$page.md || exit 1; done
 
 docs: crds
 

@@ -9,8 +9,8 @@ from ridgeline.cluster.objects import ServingObject, trim_container
 from ridgeline.cluster.store import WatchStore
 from ridgeline.controller.cadence import Cadence
 from ridgeline.controller.metrics import OperatorMetrics
-from ridgeline.controller.ports import AlwaysLeader
 from ridgeline.controller.options import Options
+from ridgeline.controller.ports import AlwaysLeader
 from ridgeline.controller.reconciler import Reconciler
 from ridgeline.sim.fleet import SimulatedCluster
 from ridgeline.sim.fleet_load import ClosedLoop

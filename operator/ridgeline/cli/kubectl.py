@@ -13,6 +13,8 @@ from ridgeline import __version__
 from ridgeline.cli.page import explanation_page
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError
+from ridgeline.cluster.look import LookApi
+from ridgeline.cluster.target import TargetApi
 from ridgeline.controller.clock import system_clock
 from ridgeline.controller.explain import explain as explain_serving
 from ridgeline.telemetry.endpoint import Endpoint
@@ -35,7 +37,9 @@ def main() -> None:
 @app.command()
 def explain(
     name: Annotated[str, typer.Argument(help="Name of the SpeculativeServing.")],
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")] = "default",
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="Its namespace; else the context's.")
+    ] = None,
     prometheus: Annotated[
         str | None,
         typer.Option(help="Address of Prometheus, to compare live numbers."),
@@ -54,30 +58,68 @@ def explain(
         _fail(f"--prometheus: {error}")
     try:
         asyncio.run(_explain(namespace, name, kubeconfig, endpoint, window))
-    except NotFoundError:
-        _fail(
-            f"there is no SpeculativeServing {name!r} in namespace {namespace!r}; "
-            "see kubectl get sps --all-namespaces"
-        )
+    except NotFoundError as error:
+        _fail(f"{error}; see kubectl get sps --all-namespaces")
     except ClusterError as error:
         _fail(str(error))
 
 
 async def _explain(
-    namespace: str, name: str, kubeconfig: str | None, endpoint: Endpoint | None, window: int
+    namespace: str | None,
+    name: str,
+    kubeconfig: str | None,
+    endpoint: Endpoint | None,
+    window: int,
 ) -> None:
-    api = await KubernetesApi.connect(
-        kubeconfig or _usual_kubeconfig(), user_agent=f"kubectl-ridgeline/{__version__}"
-    )
+    path = kubeconfig or _usual_kubeconfig()
+    where = namespace or await KubernetesApi.usual_namespace(path)
+    api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
     reader = TelemetryReader(endpoint, window_seconds=window) if endpoint else None
     try:
-        explanation = await explain_serving(api, namespace, name, reader, system_clock())
+        explanation = await explain_serving(api, where, name, reader, system_clock())
     finally:
         if reader is not None:
             await reader.close()
         await api.close()
     width = None if sys.stdout.isatty() else 160
     Console(width=width).print(explanation_page(explanation))
+
+
+@app.command()
+def release(
+    name: Annotated[str, typer.Argument(help="Name of the SpeculativeServing.")],
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="Its namespace; else the context's.")
+    ] = None,
+    kubeconfig: Annotated[
+        str | None, typer.Option(envvar="KUBECONFIG", help="Kubeconfig file.")
+    ] = None,
+) -> None:
+    """Give up what the operator owns in a serving's target: Git's default applies again.
+
+    Suspend or delete the serving first; else the operator sees its profile undone, and says so.
+    """
+    try:
+        released = asyncio.run(_release(namespace, name, kubeconfig))
+    except NotFoundError as error:
+        _fail(f"{error}; see kubectl get sps --all-namespaces")
+    except ClusterError as error:
+        _fail(str(error))
+    typer.echo(f"deployment {released} released: env item, label and annotation are Git's again")
+
+
+async def _release(namespace: str | None, name: str, kubeconfig: str | None) -> str:
+    path = kubeconfig or _usual_kubeconfig()
+    where = namespace or await KubernetesApi.usual_namespace(path)
+    api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
+    try:
+        serving = await LookApi(api).serving(where, name)
+        targets = TargetApi(api)
+        target = (serving.spec.get("targetRef") or {}).get("name", "")
+        deployment = await targets.release(await targets.read(where, str(target)))
+    finally:
+        await api.close()
+    return deployment.name
 
 
 def _usual_kubeconfig() -> str | None:

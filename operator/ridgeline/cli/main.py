@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+class LogLevel(StrEnum):
+    """Levels of the log."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """Forms of the log."""
+
+    JSON = "json"
+    PLAIN = "plain"
+
+
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
@@ -37,11 +55,15 @@ def run(
             envvar="KUBECONFIG", help="Kubeconfig file; without one, the Pod's service account."
         ),
     ] = None,
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
-    log_format: Annotated[str, typer.Option(help="json or plain.")] = "json",
+    log_level: Annotated[
+        LogLevel, typer.Option(help="Least level that is logged.")
+    ] = LogLevel.INFO,
+    log_format: Annotated[
+        LogFormat, typer.Option(help="One JSON object a line, or plain text.")
+    ] = LogFormat.JSON,
 ) -> None:
     """Run the operator until SIGTERM."""
-    configure_logging(log_level, as_json=log_format == "json")
+    configure_logging(log_level.value, as_json=log_format is LogFormat.JSON)
     try:
         asyncio.run(_run(load_config(config), kubeconfig, config))
     except (InvalidConfigError, ClusterError) as error:

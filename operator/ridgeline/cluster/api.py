@@ -89,6 +89,21 @@ class KubernetesApi:
             private_key_path=configuration.key_file,
         )
 
+    @staticmethod
+    async def usual_namespace(kubeconfig: str | None) -> str:
+        """Return the namespace of the kubeconfig's current context, `default` without one.
+
+        Raises:
+            ClusterError: The kubeconfig cannot be read.
+        """
+        if kubeconfig is None:
+            return "default"
+        try:
+            _, context = config.list_kube_config_contexts(config_file=kubeconfig)
+        except (config.ConfigException, OSError) as error:
+            raise ClusterError(f"cannot read the kubeconfig: {error}") from error
+        return str((context.get("context") or {}).get("namespace") or "default")
+
     async def close(self) -> None:
         """Close all connections."""
         await self.client.close()

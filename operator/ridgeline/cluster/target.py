@@ -83,6 +83,30 @@ class TargetApi:
             raise FieldConflictError(f"{named} owns the env item {PROFILE_ENV}, too", others)
         return trim_deployment(body)
 
+    async def release(self, deployment: DeploymentObject) -> DeploymentObject:
+        """Give up everything that we own in a Deployment; return it as it is then.
+
+        An apply that names nothing gives up all: env item, label and annotation go where nobody
+        else owns them, and the default of Git applies again (which rolls the target, when it
+        ran another profile).
+
+        Raises:
+            ClusterError: See `errors`.
+        """
+        body = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {
+                "name": deployment.name,
+                "namespace": deployment.namespace,
+                "uid": deployment.uid,
+            },
+        }
+        path = path_of("apps/v1", "deployments", deployment.namespace, deployment.name)
+        return trim_deployment(
+            await self._api.apply(path, body, manager=PROFILE_MANAGER, force=False)
+        )
+
 
 def profile_patch(write: ProfileWrite) -> Mapping[str, Any]:
     """Return the body of the apply: the complete list of what we own in a Deployment."""

@@ -182,13 +182,9 @@ async def test_an_applier_cannot_rename_the_container_while_we_own_the_item(
     with pytest.raises(RefusedError, match="image: Required value"):
         await apply_as(api, "chart", renamed, force=force)
 
-    uid = (await TargetApi(api).read(room, name)).uid
-    release = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": room, "uid": uid},
-    }
-    await api.apply(path(room, name), release, manager=PROFILE_MANAGER, force=False)
+    released = await TargetApi(api).release(await TargetApi(api).read(room, name))
+    assert (released.template_profile, released.marker) == (None, None)
+    assert PROFILE_MANAGER not in owners(await api.request("GET", path(room, name)))
     after = await apply_as(api, "chart", renamed, force=force)
     assert [each["name"] for each in after["spec"]["template"]["spec"]["containers"]] == ["engine"]
 
