@@ -1,0 +1,174 @@
+"""Installed by the chart, with the image that the Dockerfile makes, the operator does its job.
+
+The tests of this file are one story and run in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.rendering import Chart
+from tests.cluster.control_plane import OPERATOR_NAMESPACE
+from tests.cluster.errors import ClusterError
+from tests.cluster.handle import Cluster
+from tests.cluster.waiting import wait_until
+from tests.e2e.installing import (
+    RELEASE,
+    Installed,
+    Right,
+    granted,
+    needs_own_cluster,
+    used,
+)
+from tests.e2e.rooms import fresh_namespace, small
+from tests.scene.load import Load
+from tests.scene.placed import Placed
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
+
+NOT_USED: dict[Right, str] = {}
+"""Rights that a normal day does not use, and why the operator has them all the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """A release, and a scene that it looks after."""
+
+    release: Installed
+    scene: Placed
+    values: Path
+
+    def upgrade(self, **values: Any) -> None:
+        """Give the release other values."""
+        self.values.write_text(yaml.safe_dump(self.release.values(**values)))
+        self.release.put(str(self.values))
+
+
+@pytest.fixture(scope="module")
+def story(
+    cluster: Cluster,
+    helm_binary: Path,
+    operator_image: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Story]:
+    """The chart installed where the Restricted standard is enforced; a scene beside it."""
+    needs_own_cluster(cluster)
+    cluster.load_image(operator_image)
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    metadata = {"name": OPERATOR_NAMESPACE, "labels": labels}
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    cluster.kubectl("create", "-f", "-", input_object=body)
+    release = Installed(cluster=cluster, chart=Chart(helm=helm_binary))
+    try:
+        with fresh_namespace(cluster) as room:
+            scene = Placed(cluster, small(room, "installed", up_to=6, return_below=4))
+            values = tmp_path_factory.mktemp("values") / "values.yaml"
+            told = Story(release=release, scene=scene, values=values)
+            told.upgrade()
+            yield told
+    finally:
+        cluster.kubectl("delete", "namespace", OPERATOR_NAMESPACE)
+
+
+def _wait(story: Story, profile: str) -> None:
+    try:
+        story.scene.wait_rolled(profile)
+    except TimeoutError as error:
+        raise TimeoutError(f"{error}\n{story.release.log()}") from error
+
+
+def test_it_runs_where_the_restricted_standard_is_enforced(story: Story) -> None:
+    (pod,) = story.release.pods()
+    (status,) = pod["status"]["containerStatuses"]
+    assert status["ready"]
+    assert status["restartCount"] == 0
+    wait_until(lambda: story.release.holder() == pod["metadata"]["name"], "the Lease")
+    loose = {"containers": [{"name": "loose", "image": "ridgeline.dev/busybox:dev"}]}
+    metadata = {"name": "loose", "namespace": OPERATOR_NAMESPACE}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": loose}
+    with pytest.raises(ClusterError, match="restricted"):
+        story.release.cluster.kubectl("create", "-f", "-", input_object=body)
+
+
+def test_a_target_is_rolled_when_the_load_crosses_the_cutoff(story: Story) -> None:
+    scene = story.scene
+    scene.put()
+    _wait(story, "eagle")
+    address = scene.cluster.kubectl(
+        "get", "service", scene.scene.name, "-n", scene.scene.namespace
+    )["spec"]["clusterIP"]
+
+    with Load(f"http://{address}", users=16):
+        _wait(story, "none")
+
+    (container,) = scene.target()["spec"]["template"]["spec"]["containers"]
+    item = next(each for each in container["env"] if each["name"] == "SPECULATION_CONFIG")
+    assert item.get("value", "") == ""
+    why = {each["reason"] for each in scene.status()["switchHistory"]}
+    assert why == {"BelowCutoff", "AboveCutoff"}
+    assert len(scene.events("RollFinished")) == 2
+
+
+def test_it_asks_for_nothing_that_it_may_not_and_may_nothing_that_it_does_not_use(
+    story: Story,
+) -> None:
+    asked = story.release.asked()
+    assert [each for each in asked if each.code in (401, 403)] == []
+    rights, uses = granted(story.release.chart.render()), used(asked)
+    assert uses <= rights
+    assert NOT_USED.keys() <= rights
+    assert rights - uses - NOT_USED.keys() == set()
+
+
+def test_with_roles_alone_it_looks_after_the_named_namespaces(story: Story) -> None:
+    scene, cluster = story.scene, story.release.cluster
+    (before,) = story.release.pods()
+    story.upgrade(watchNamespaces=[scene.scene.namespace])
+    chosen = ("-l", f"app.kubernetes.io/instance={RELEASE}", "-o", "name")
+    assert cluster.kubectl("get", "clusterroles,clusterrolebindings", *chosen) == ""
+    (after,) = story.release.pods()
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+
+    # Without load the quiet profile is the best one again.
+    _wait(story, "eagle")
+
+    (status,) = story.release.pods()[0]["status"]["containerStatuses"]
+    assert status["restartCount"] == 0
+
+
+def test_uninstalling_leaves_targets_serving_and_servings_known(story: Story) -> None:
+    scene, cluster = story.scene, story.release.cluster
+    replicas = _running(scene)
+    template = scene.target()["spec"]["template"]
+
+    story.release.helm("uninstall", RELEASE, "--wait", "--timeout", "60s")
+
+    assert scene.target()["spec"]["template"] == template
+    assert _running(scene) == replicas
+    assert scene.serving()["spec"]["profiles"]
+    chosen = ("-l", f"app.kubernetes.io/instance={RELEASE}", "-A", "-o", "name")
+    left = "deployments,configmaps,services,serviceaccounts,roles,rolebindings"
+    assert cluster.kubectl("get", f"{left},clusterroles,clusterrolebindings", *chosen) == ""
+    crds = cluster.kubectl("get", "crds", "-o", "name").split()
+    assert "customresourcedefinition.apiextensions.k8s.io/speculativeservings.ridgeline.dev" in crds
+    # Nothing waits for an operator that is gone.
+    cluster.kubectl("delete", f"sps/{scene.scene.name}", "-n", scene.scene.namespace)
+
+
+def _running(scene: Placed) -> set[str]:
+    chosen = ("-n", scene.scene.namespace, "-l", f"app.kubernetes.io/name={scene.scene.name}")
+    items = scene.cluster.kubectl("get", "pods", *chosen)["items"]
+    return {
+        each["metadata"]["uid"]
+        for each in items
+        if any(
+            one["type"] == "Ready" and one["status"] == "True"
+            for one in each["status"].get("conditions", ())
+        )
+    }
