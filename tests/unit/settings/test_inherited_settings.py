@@ -184,7 +184,14 @@ def test_the_policys_values_are_those_that_are_decided_by() -> None:
 def test_the_lines_of_explain_tell_every_value_with_its_source() -> None:
     resolved = resolve_spec(
         serving(policyRef=REF, cooldownSeconds=900),
-        ("shared", policy(cutoff={"ranges": RANGES}, stabilization={"quieterSeconds": 300})),
+        (
+            "shared",
+            policy(
+                cutoff={"ranges": RANGES},
+                stabilization={"quieterSeconds": 300},
+                maxSwitchesPerDay=3,
+            ),
+        ),
     )
     assert setting_lines(resolved) == (
         ("cutoff.strategy", "Fixed", "policy shared"),
@@ -196,7 +203,7 @@ def test_the_lines_of_explain_tell_every_value_with_its_source() -> None:
         ("stabilization.busierSeconds", "60 s", "default"),
         ("stabilization.quieterSeconds", "300 s", "policy shared"),
         ("cooldownSeconds", "900 s", "serving"),
-        ("maxSwitchesPerDay", "6", "default"),
+        ("maxSwitchesPerDay", "3", "policy shared"),
         ("telemetry", "default", "default"),
     )
 
