@@ -145,7 +145,8 @@ Listener = Callable[[Kind, str, str], None]
 class WatchStore:
     """All that is known of the cluster, with a call to a listener for each change that matters.
 
-    A Pod's change is told as a change of its Deployment, since that is who asks for it.
+    A Pod's change is told as a change of its Deployment, since that is who asks for it; a serving's
+    also as one of its rivals for the same target.
     """
 
     def __init__(self) -> None:
@@ -153,6 +154,8 @@ class WatchStore:
         self.deployments: Shelf[DeploymentObject] = Shelf()
         self._pods: Shelf[PodObject] = Shelf()
         self._pods_of: dict[Key, dict[str, PodObject]] = {}
+        self._target_of: dict[Key, Key] = {}
+        self._servings_of: dict[Key, set[Key]] = {}
         self._listeners: list[Listener] = []
 
     @property
@@ -168,6 +171,12 @@ class WatchStore:
         """Return the Pods of a Deployment, by name."""
         pods = self._pods_of.get((namespace, deployment), {})
         return tuple(pods[name] for name in sorted(pods))
+
+    def servings_of(self, namespace: str, deployment: str) -> tuple[ServingObject, ...]:
+        """Return the servings that name a Deployment as their target."""
+        keys = self._servings_of.get((namespace, deployment), ())
+        found = (self.servings.get(key) for key in sorted(keys))
+        return tuple(each for each in found if each is not None)
 
     def put_serving(self, item: ServingObject) -> None:
         """Keep a serving."""
@@ -243,6 +252,30 @@ class WatchStore:
         if not siblings:
             self._pods_of.pop((pod.namespace, pod.deployment), None)
 
+    def _index_serving(self, key: Key) -> set[Key]:
+        """Take a serving as it is now; return whom that concerns: itself and its rivals.
+
+        Rivals are those for the target that it named before and those for the one it names now.
+        """
+        concerned = {key}
+        before = self._target_of.pop(key, None)
+        if before is not None:
+            siblings = self._servings_of[before]
+            siblings.discard(key)
+            concerned |= siblings
+            if not siblings:
+                del self._servings_of[before]
+        serving = self.servings.get(key)
+        name = (serving.spec.get("targetRef") or {}).get("name") if serving is not None else None
+        if name is not None:
+            target = self._target_of[key] = (key[0], str(name))
+            self._servings_of.setdefault(target, set()).add(key)
+            concerned |= self._servings_of[target]
+        return concerned
+
     def _tell(self, kind: Kind, namespace: str, name: str) -> None:
+        key = (namespace, name)
+        concerned = self._index_serving(key) if kind is Kind.SERVING else {key}
         for listener in self._listeners:
-            listener(kind, namespace, name)
+            for each in sorted(concerned):
+                listener(kind, *each)

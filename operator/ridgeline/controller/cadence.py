@@ -13,7 +13,6 @@ from typing import Final
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.cluster.store import Key, Kind, WatchStore
 from ridgeline.cluster.surroundings import Surroundings
-from ridgeline.controller.claims import Claims
 from ridgeline.controller.clock import Clock, stopwatch
 from ridgeline.controller.complaints import Complaints
 from ridgeline.controller.metrics import OperatorMetrics
@@ -61,13 +60,10 @@ class Cadence:
         self._snapshots: dict[str, TelemetrySnapshot] = {}
         self._reading: dict[str, asyncio.Task[TelemetrySnapshot]] = {}
         self._waiting: set[Key] = set()
-        self._claims = Claims()
         self._complaints = Complaints()
         self._woken = asyncio.Event()
         self._last_progress = stopwatch()
         self._busy = asyncio.Lock()
-        for serving in store.servings.all():
-            self._claims.update((serving.namespace, serving.name), serving)
         store.listen(self._changed)
         if around is not None:
             around.listen_to_policies(self._policy_changed)
@@ -219,10 +215,10 @@ class Cadence:
     def _changed(self, kind: Kind, namespace: str, name: str) -> None:
         """Wake the servings that a change in the store concerns."""
         if kind is Kind.SERVING:
-            key = (namespace, name)
-            self.wake(*self._claims.update(key, self._store.servings.get(key)))
+            self.wake((namespace, name))
         else:
-            self.wake(*self._claims.of(namespace, name))
+            servings = self._store.servings_of(namespace, name)
+            self.wake(*((each.namespace, each.name) for each in servings))
 
     def _policy_changed(self, namespace: str, name: str) -> None:
         """Wake the servings that refer to a policy."""

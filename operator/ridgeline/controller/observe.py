@@ -1,6 +1,6 @@
 """Joins what the watch store and telemetry know of one serving into its facts."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 
 from ridgeline.cluster.objects import PodObject
 from ridgeline.cluster.surroundings import Surroundings
@@ -26,9 +26,10 @@ def facts_of(
     """
     if isinstance(snapshot, Problem):
         telemetry: TelemetryFacts | Problem = snapshot
-        engines: dict[tuple[str, str], tuple[EngineFacts, ...]] = {}
+        engines: Mapping[tuple[str, str], tuple[EngineFacts, ...]] = {}
         since_read = 0.0
     else:
+        since_read = max(0.0, now - snapshot.taken_at)
         telemetry = TelemetryFacts(
             endpoint=snapshot.endpoint,
             window_seconds=snapshot.window_seconds,
@@ -36,9 +37,9 @@ def facts_of(
             error=snapshot.error,
             answered_at=snapshot.answered_at,
             warnings=snapshot.warnings,
+            read_seconds_ago=since_read,
         )
-        engines = dict(snapshot.engines)
-        since_read = max(0.0, now - snapshot.taken_at)
+        engines = snapshot.engines
     if isinstance(target, Problem):
         return Facts(target=target, replicas=(), telemetry=telemetry)
     expected = data_parallel_size(target.container.words)
@@ -68,8 +69,6 @@ def _replica(
         # The window of the last reading ended when it was read, so a Pod is as old as it was then.
         ready_seconds=max(0.0, now - since_read - ready_since),
         profile=pod.profile,
-        engines=tuple(
-            replace(engine, age_seconds=engine.age_seconds + since_read) for engine in engines
-        ),
+        engines=engines,
         expected_engines=expected_engines,
     )

@@ -139,7 +139,7 @@ def look(
         spec,
         profiles,
         store.deployments.get((namespace, name)),
-        older_claim(serving, name, store.servings.all()),
+        older_claim(serving, name, store.servings_of(namespace, name)),
     )
     basis = knowledge.basis(serving, spec, target, pods)
     facts = facts_of(

@@ -21,7 +21,7 @@ from ridgeline.policy.fleet import Fleet
 def estimate(fleet: Fleet) -> Estimates:
     """Return the estimates; a number that cannot be had, or is not finite, is `None`."""
     engines = fleet.engines
-    ages = [engine.age_seconds for engine in engines]
+    ages = [engine.age_seconds + fleet.read_seconds_ago for engine in engines]
     return Estimates(
         concurrency=_mean([engine.decode_concurrency for engine in engines]),
         joined_replicas=len(fleet.joined),

@@ -25,7 +25,7 @@ class EngineFacts:
 
     Attributes:
         engine: vLLM's `engine` label.
-        age_seconds: Age of the newest sample behind these numbers.
+        age_seconds: Age of the newest sample behind these numbers when they were read.
         decode_concurrency: Mean number of requests in decode (rate of the inter-token sum).
         request_steps_per_second: Request-steps per second (rate of the inter-token count).
         steps_per_second: Engine steps per second.
@@ -133,6 +133,7 @@ class TelemetryFacts:
         stale_after_seconds: Samples older than this are not acted on.
         error: Why the endpoint could not be read, `None` when it could.
         answered_at: Epoch seconds of the answer; `None` when it has never answered.
+        read_seconds_ago: How long ago the engines' numbers were read; their ages are as of then.
         warnings: Warnings that the endpoint attached to its answers.
     """
 
@@ -141,6 +142,7 @@ class TelemetryFacts:
     stale_after_seconds: float
     error: str | None = None
     answered_at: float | None = None
+    read_seconds_ago: float = 0.0
     warnings: tuple[str, ...] = ()
 
 

@@ -37,6 +37,7 @@ class Fleet:
     silent: tuple[ReplicaFacts, ...] = ()
     partial: tuple[ReplicaFacts, ...] = ()
     newest_stale_age: float | None = None
+    read_seconds_ago: float = 0.0
 
     @property
     def expected(self) -> int:
@@ -61,7 +62,7 @@ def join(replicas: tuple[ReplicaFacts, ...], telemetry: TelemetryFacts) -> Fleet
         groups[group].append(replica)
         if group == "stale":
             stale_ages += (
-                abs(engine.age_seconds)
+                abs(_age(engine, telemetry))
                 for engine in replica.engines
                 if math.isfinite(engine.age_seconds) and not _fresh(engine, telemetry)
             )
@@ -73,6 +74,7 @@ def join(replicas: tuple[ReplicaFacts, ...], telemetry: TelemetryFacts) -> Fleet
         silent=tuple(groups["silent"]),
         partial=tuple(groups["partial"]),
         newest_stale_age=min(stale_ages, default=None),
+        read_seconds_ago=telemetry.read_seconds_ago,
     )
 
 
@@ -96,8 +98,12 @@ def _is_not_finite(engine: EngineFacts) -> bool:
 
 def _fresh(engine: EngineFacts, telemetry: TelemetryFacts) -> bool:
     # A sample from the future by more than the limit is as unusable as one from the past.
-    age = engine.age_seconds
+    age = _age(engine, telemetry)
     return math.isfinite(age) and abs(age) <= telemetry.stale_after_seconds
+
+
+def _age(engine: EngineFacts, telemetry: TelemetryFacts) -> float:
+    return engine.age_seconds + telemetry.read_seconds_ago
 
 
 def _complete(replica: ReplicaFacts) -> bool:
