@@ -172,7 +172,8 @@ class TestPositions:
         assert paying_positions((0.5, 0.5, 0.5000001), 250.0, 295.2) == paying_positions(
             (0.5, 0.5, 0.5), 250.0, 295.2
         )
-        assert paying_positions((0.1, 1.0), 200.0, 295.2) == 0
+        # The rise at the third position must not weigh on the fourth.
+        assert paying_positions((0.5, 0.3, 0.9, 0.3), 80.0, 295.2) == 4
 
     @given(
         st.lists(st.floats(0, 1), max_size=8),
