@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tests.cluster.handle import Cluster
 from tests.cluster.waiting import wait_until
 from tests.scene.manifests import Scene
 from tests.scene.operator_process import OperatorProcess
+from tests.scene.placed import Placed
+from tests.scene.writes import AuditLog
 
 WINDOW_S = 6
 DWELL_S = 2
@@ -18,6 +21,19 @@ TICK_S = 1
 
 BLIND_S = WINDOW_S + DWELL_S + 6 * TICK_S
 """In this time a serving that wants another profile, and may have it, is rolled to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowd:
+    """Scenes that stand side by side, so that a file waits once for all of them.
+
+    Attributes:
+        scenes: The scenes by name.
+        audit: The writes since before the first of them was put up.
+    """
+
+    scenes: dict[str, Placed]
+    audit: AuditLog
 
 
 def small(namespace: str, name: str, **changes: Any) -> Scene:

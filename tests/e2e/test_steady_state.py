@@ -43,7 +43,7 @@ def test_under_steady_load_nothing_but_the_lease_is_written(
     with Load(url, users=USERS, longest_s=SOAK_S + 400) as load:
         scene.put_serving()
         scene.wait_rolled("eagle")
-        scene.wait(lambda: scene.reason() == "BestProfileActive", "a decision after the roll")
+        scene.wait_reason("BestProfileActive")
         scene.wait_condition("TelemetryAvailable", "True", "Fresh")
         serving, target = scene.serving(), _without_its_controllers_fields(scene.target())
         events = len(scene.events())

@@ -45,9 +45,8 @@ class OperatorProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="ridgeline-operator-")
         self.port = free_ports(1)[0]
         self._config = Path(self._folder.name) / "config.yaml"
-        self._config.write_text(
-            yaml.safe_dump(operator_config(prometheus_url, self.port, **changes))
-        )
+        self._settings = operator_config(prometheus_url, self.port, **changes)
+        self.configure()
         self.log_path = Path(self._folder.name) / "operator.log"
         self._kubeconfig = kubeconfig
         self._log_level = log_level
@@ -60,6 +59,13 @@ class OperatorProcess:
     def __exit__(self, *_: object) -> None:
         self.stop()
         self._folder.cleanup()
+
+    def configure(self, **changes: Any) -> None:
+        """Change fields of its configuration file, also while it runs, at one stroke."""
+        self._settings.update(changes)
+        written = self._config.with_suffix(".new")
+        written.write_text(yaml.safe_dump(self._settings))
+        written.replace(self._config)
 
     @property
     def running(self) -> bool:

@@ -140,7 +140,14 @@ class Placed:
 
     # Waiting.
 
-    def wait(self, done: Callable[[], object], what: str, *, timeout_s: float = DEADLINE_S) -> None:
+    def wait(
+        self,
+        done: Callable[[], object],
+        what: str,
+        *,
+        timeout_s: float = DEADLINE_S,
+        every_s: float = 0.2,
+    ) -> None:
         """Wait until `done()` is true.
 
         Raises:
@@ -148,20 +155,26 @@ class Placed:
                 the serving's status and the end of the operator's log.
         """
 
-        def over() -> bool:
-            return bool(done()) or self._lost()
+        def come() -> bool:
+            if done():
+                return True
+            if self.operator is not None and self.operator.ended:
+                raise TimeoutError(f"{what}: the operator has ended")
+            return False
 
         try:
-            wait_until(over, what, timeout_s=timeout_s)
+            wait_until(come, what, timeout_s=timeout_s, every_s=every_s)
         except TimeoutError as error:
             raise TimeoutError(f"{error}\n{self._story()}") from error
-        if not done() and self._lost():
-            raise TimeoutError(f"{what}: the operator has ended\n{self._story()}")
 
     def wait_condition(self, kind: str, status: str, reason: str) -> None:
         """Wait until a condition stands with this status and reason."""
         wanted = (status, reason)
         self.wait(lambda: self.condition(kind) == wanted, f"{kind} {status} {reason}")
+
+    def wait_reason(self, reason: str) -> None:
+        """Wait until the last decision has this reason."""
+        self.wait(lambda: self.reason() == reason, f"decision {reason}")
 
     def wait_rolled(self, profile: str) -> None:
         """Wait until the latest roll was one to `profile`, and has finished."""
@@ -171,9 +184,6 @@ class Placed:
             return roll.get("to") == profile and roll.get("state") == "Finished"
 
         self.wait(rolled, f"the end of the roll to {profile}")
-
-    def _lost(self) -> bool:
-        return self.operator is not None and self.operator.ended
 
     def _get(self, what: str) -> Object:
         found: Object = self.cluster.kubectl("get", what, "-n", self.scene.namespace)
