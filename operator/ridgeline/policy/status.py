@@ -239,6 +239,8 @@ def _to_and_fro(report: Report, previous: Document) -> bool:
         return False
     if report.roll is not None and report.roll.open:
         return False
+    if previous.get("recommendedProfile") is None and _recommended_now(report) is not None:
+        return False  # it could not tell before: no border lies between the two
     calm = {each.value for each in CALM}
     return before.get("reason") == told.reason.value or (
         told.reason in CALM and before.get("reason") in calm
