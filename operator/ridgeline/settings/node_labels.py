@@ -62,6 +62,8 @@ _MIG_PREFIX: Final = "nvidia.com/mig-"
 _AMD_COUNTED: Final = tuple(f"{key}." for key in _AMD)
 """An older labeller puts the name into the key, `….product-name.NAME`, and a count as the value."""
 
+_PREFIXES: Final = (_MIG_PREFIX, *_AMD_COUNTED)
+
 _MEMORY_TOLERANCE: Final = 0.1
 """Labels tell memory less what error correction and firmware take, up to 8 % (T4, L4)."""
 
@@ -90,11 +92,9 @@ def identify(labels: Mapping[str, str], catalogue: Catalogue) -> Found | Problem
 
 def gpu_labels(labels: Mapping[str, str]) -> dict[str, str]:
     """Return the labels that say something about GPUs."""
-    return {
-        key: value
-        for key, value in labels.items()
-        if key in _LOOKED_AT or key.startswith((_MIG_PREFIX, *_AMD_COUNTED))
-    }
+    told = {key: labels[key] for key in labels.keys() & _LOOKED_AT}
+    told.update({key: labels[key] for key in labels if key.startswith(_PREFIXES)})
+    return told
 
 
 @lru_cache(maxsize=1024)  # a fleet has few kinds of nodes, and each is asked for every tick
