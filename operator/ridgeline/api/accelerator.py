@@ -81,6 +81,11 @@ def _without_native_fp8(spec: "AcceleratorProfileSpec") -> int | None:
     return spec.dense_fp8_tflops if spec.native_fp8 is False else None
 
 
+def _native_fp8_without_rate(spec: "AcceleratorProfileSpec") -> int | None:
+    untold = spec.native_fp8 is True and spec.dense_fp8_tflops is None
+    return spec.dense_bf16_tflops if untold else None
+
+
 def _slower(smaller: int | None, larger: int | None) -> int | None:
     if smaller is None or larger is None or smaller >= larger:
         return None
@@ -149,6 +154,13 @@ class AcceleratorProfileSpec(ApiModel):
             "set nativeFP8 to true",
             offence=_without_native_fp8,
             below=("denseFP8TFLOPS",),
+        ),
+        Rule["AcceleratorProfileSpec"](
+            cel="!has(self.nativeFP8) || !self.nativeFP8 || has(self.denseFP8TFLOPS) || "
+            "!has(self.denseBF16TFLOPS)",
+            message="a GPU with native FP8 has an 8-bit throughput beside its 16-bit one: set "
+            "denseFP8TFLOPS, or remove nativeFP8",
+            offence=_native_fp8_without_rate,
         ),
         Rule["AcceleratorProfileSpec"](
             cel="!has(self.denseFP8TFLOPS) || !has(self.denseBF16TFLOPS) || "

@@ -91,8 +91,9 @@ ACCELERATOR: Final = ResourceKind(
     columns=columns.ACCELERATOR,
     remark="""\
 An object with the name of a GPU of the catalogue replaces the fields that it sets and leaves the
-others. Any other name adds a GPU: it needs memoryBandwidthGBps and denseBF16TFLOPS, which the
-API server cannot know, so a serving that resolves to such a GPU without them says so.
+others. Any other name adds a GPU, which needs memoryBandwidthGBps and denseBF16TFLOPS. The API
+server does not know the catalogue and takes a profile without them; the operator does not use it,
+and tells every serving that names it why.
 """,
 )
 

@@ -1,6 +1,7 @@
 """Edits of a good policy and a good accelerator profile."""
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 from ridgeline.api import accelerator, cutoff
@@ -59,6 +60,16 @@ def edited(good: Spec, case: Case) -> Spec:
     return spec
 
 
+def without(*fields: str) -> Callable[[Spec], None]:
+    """Return an edit that takes fields away."""
+
+    def edit(spec: Spec) -> None:
+        for field in fields:
+            del spec[field]
+
+    return edit
+
+
 def only(**fields: Any) -> Case:
     """Return a case that sets these fields and no others."""
 
@@ -69,7 +80,13 @@ def only(**fields: Any) -> Case:
     return Case(f"only {', '.join(fields) or 'nothing'}", edit)
 
 
-SAYS_NOTHING, NATIVE_FP8, FP8_ABOVE_BF16, FP4_ABOVE_FP8 = accelerator.AcceleratorProfileSpec.RULES
+(
+    SAYS_NOTHING,
+    NATIVE_FP8,
+    FP8_NEEDS_RATE,
+    FP8_ABOVE_BF16,
+    FP4_ABOVE_FP8,
+) = accelerator.AcceleratorProfileSpec.RULES
 (LINK_HAS_BANDWIDTH,) = accelerator.AcceleratorLink.RULES
 _, FIXED_NEEDS_NUMBERS, _ = cutoff.Cutoff.RULES
 
@@ -120,6 +137,8 @@ KEPT_ACCELERATORS = (
     only(memoryBandwidthGBps=2500, denseBF16TFLOPS=600),
     only(link={"kind": "None"}),
     only(nativeFP8=False),
+    only(nativeFP8=True),
+    only(nativeFP8=False, denseBF16TFLOPS=600),
     only(denseFP8TFLOPS=600, denseBF16TFLOPS=600),
 )
 
@@ -133,6 +152,12 @@ BROKEN_ACCELERATORS = (
     ),
     Case(
         "FP8 below BF16", at("denseBF16TFLOPS", value=1201), "spec.denseFP8TFLOPS", FP8_ABOVE_BF16
+    ),
+    Case(
+        "native FP8 without a throughput",
+        without("denseFP8TFLOPS", "denseFP4TFLOPS"),
+        "spec",
+        FP8_NEEDS_RATE,
     ),
     Case("FP4 below FP8", at("denseFP4TFLOPS", value=1199), "spec.denseFP4TFLOPS", FP4_ABOVE_FP8),
     Case(
