@@ -27,7 +27,6 @@ from ridgeline.settings.policies import named_policy
 from ridgeline.settings.resolve import settings_of
 from ridgeline.terms.modes import Strategy
 from ridgeline.terms.precision import Precision
-from ridgeline.terms.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +166,11 @@ def _as_far_as_known(table: CutoffTable, basis: Basis) -> CutoffTable:
     """Say on what the table rests; where that is not certain, it is not acted on."""
     if isinstance(basis.accelerator, Problem):
         return table
-    told = (f"{basis.precision.value} ({basis.precision_because})",)
-    reasons = (*table.reasons, *basis.accelerator.reasons, *told)
-    certain = basis.accelerator.certain or table.verdict is not Verdict.YES
-    return replace(table, verdict=table.verdict if certain else Verdict.UNDECIDED, reasons=reasons)
+    return table.qualified(
+        *basis.accelerator.reasons,
+        f"{basis.precision.value} ({basis.precision_because})",
+        undecided=not basis.accelerator.certain,
+    )
 
 
 def _overlaid(catalogue: Catalogue, profiles: list[SpecObject]) -> Catalogue:
