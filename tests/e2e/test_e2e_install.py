@@ -6,7 +6,7 @@ The tests of this file are one story and run in their order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,19 @@ def test_a_target_is_rolled_when_the_load_crosses_the_cutoff(story: Story) -> No
     assert len(scene.events("RollFinished")) == 2
 
 
+def test_the_cutoff_comes_from_the_label_of_the_node(story: Story) -> None:
+    scene = story.scene
+    scene.edit_serving(cutoff={"strategy": "Ridge", "ranges": None})
+
+    _wait(story, "eagle")
+
+    status = scene.status()
+    assert status["accelerator"]["name"] == "h100-sxm"
+    assert status["accelerator"]["source"] == "nvidia.com/gpu.product"
+    # 120 tokens of an H100's knee, five per request of a lookahead of four.
+    assert [row.get("upToConcurrency") for row in status["cutoffTable"]] == [24, None]
+
+
 def test_it_asks_for_nothing_that_it_may_not_and_may_nothing_that_it_does_not_use(
     story: Story,
 ) -> None:
@@ -135,8 +148,11 @@ def test_with_roles_alone_it_looks_after_the_named_namespaces(story: Story) -> N
     (after,) = story.release.pods()
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
 
-    # Without load the quiet profile is the best one again.
-    _wait(story, "eagle")
+    # Nodes are out of reach, and it says so.
+    scene.wait(lambda: scene.reason() == "AcceleratorNotReadable", "the GPU to be unknown")
+    table = replace(scene.scene, quiet_profile="none").ranges()
+    scene.edit_serving(cutoff={"strategy": "Fixed", "ranges": table})
+    _wait(story, "none")
 
     (status,) = story.release.pods()[0]["status"]["containerStatuses"]
     assert status["restartCount"] == 0
