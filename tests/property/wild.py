@@ -28,7 +28,9 @@ maybe = st.one_of(st.none(), plausible, anything)
 ages = st.one_of(st.floats(min_value=0.0, max_value=90.0), anything)
 problems = st.builds(
     Problem,
-    reason=st.sampled_from([Reason.TARGET_NOT_FOUND, Reason.CUTOFF_NOT_SET, Reason.SPEC_INVALID]),
+    reason=st.sampled_from(
+        [Reason.TARGET_NOT_FOUND, Reason.ACCELERATOR_UNKNOWN, Reason.SPEC_INVALID]
+    ),
     message=st.text(min_size=1, max_size=5),
 )
 profiles = st.one_of(st.none(), st.sampled_from(NAMES))

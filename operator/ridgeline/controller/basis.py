@@ -21,6 +21,7 @@ from ridgeline.settings.accelerators import (
     override_of,
     resolve_accelerator,
 )
+from ridgeline.settings.catalogue import plain
 from ridgeline.settings.cutoffs import RidgeInputs
 from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
 from ridgeline.settings.policies import named_policy
@@ -174,14 +175,15 @@ def _as_far_as_known(table: CutoffTable, basis: Basis) -> CutoffTable:
 
 
 def _overlaid(catalogue: Catalogue, profiles: list[SpecObject]) -> Catalogue:
-    overrides = []
+    overrides, refused = [], dict(catalogue.refused)
     for each in profiles:
         body = {"metadata": {"name": each.name}, "spec": each.spec}
         try:
             overrides.append(override_of(parse_accelerator(body)))
-        except InvalidAccelerator:
-            continue  # the API server refuses such a profile; an older CRD may have let it in
-    return catalogue.with_overrides(overrides)
+        except InvalidAccelerator as error:
+            # The API server refuses such a profile; an older CRD may have let it in.
+            refused[plain(each.name)] = f"AcceleratorProfile {each.name} cannot be read: {error}"
+    return replace(catalogue, refused=refused).with_overrides(overrides)
 
 
 def _telling_labels(

@@ -67,8 +67,10 @@ class View:
         if self.roll.open and not roll.open:
             gave_up = roll.state is RollState.ABANDONED
             memory = (abandon_switch if gave_up else finish_switch)(memory, self.now)
-        if roll.state is RollState.UNDONE and self.roll.state is not RollState.UNDONE:
-            # Only an edit of the serving after this moment hands the target back.
+        undone = roll.state is RollState.UNDONE and self.roll.state is not RollState.UNDONE
+        if undone and not self.settings.suspended:
+            # Only an edit of the serving after this moment hands the target back. (Who suspended it
+            # before has the target already, and may release it.)
             roll = replace(roll, serving_generation=self.serving.generation)
         return replace(self, roll=roll, memory=memory)
 

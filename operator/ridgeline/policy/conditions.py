@@ -32,7 +32,6 @@ _NOT_YET: Final = frozenset({Reason.NO_READY_REPLICAS, Reason.REPLICAS_SETTLING}
 NEEDS_A_PERSON: Final = frozenset(
     {
         Reason.SPEC_INVALID,
-        Reason.CUTOFF_NOT_SET,
         Reason.POLICY_NOT_FOUND,
         Reason.ACCELERATOR_UNKNOWN,
         Reason.ACCELERATOR_SHARED,

@@ -69,7 +69,6 @@ class Reason(StrEnum):
     # The serving itself.
     SPEC_INVALID = "SpecInvalid"
     POLICY_NOT_FOUND = "PolicyNotFound"
-    CUTOFF_NOT_SET = "CutoffNotSet"
     # Conditions and Events that report progress.
     RESOLVED = "Resolved"
     FRESH = "Fresh"
@@ -278,7 +277,6 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "spec.policyRef names a SpeculationPolicy that does not exist in the serving's namespace.",
         "Create it, correct spec.policyRef.name, or remove spec.policyRef.",
     ),
-    Reason.CUTOFF_NOT_SET: Explanation("No cut-off is known for this serving.", "Set spec.cutoff."),
     Reason.RESOLVED: Explanation("The target and its container were found.", _NOTHING),
     Reason.FRESH: Explanation("Telemetry is present, fresh and finite.", _NOTHING),
     Reason.NOT_NEEDED: Explanation("Not evaluated while something else is wrong.", _NOTHING),

@@ -104,7 +104,10 @@ REPORTS: Final = (
     Shape("Prometheus is down", report(facts(telemetry=endpoint(error="connection refused")))),
     Shape("suspended", report(suspended=True)),
     Shape("no profile describes the target", report(facts(active=None))),
-    Shape("no cut-off", report(cutoff=Problem(reason=Reason.CUTOFF_NOT_SET, message="set it"))),
+    Shape(
+        "no cut-off",
+        report(cutoff=Problem(reason=Reason.ACCELERATOR_UNKNOWN, message="set it")),
+    ),
     Shape(
         "announced",
         report(facts(30.0), remembered=memory(switch(None)), roll=roll(RollState.INTENDED)),

@@ -31,7 +31,7 @@ def test_every_hold_is_named() -> None:
     ours = set(order[: order.index(Reason.UNKNOWN_TELEMETRY_ENDPOINT) + 1])
     ours -= {Reason.WAITING_FOR_ROLL_BUDGET}
     ours |= {Reason.ACTIVE_PROFILE_UNKNOWN, Reason.PROFILE_MISMATCH, Reason.ROLLOUT_UNDER_WAY}
-    ours |= {Reason.ROLLOUT_PAUSED, Reason.ROLLOUT_STALLED, Reason.CUTOFF_NOT_SET}
+    ours |= {Reason.ROLLOUT_PAUSED, Reason.ROLLOUT_STALLED}
     assert not [reason.value for reason in ours if f"`{reason}`" not in PAGE]
 
 

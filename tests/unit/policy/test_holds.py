@@ -70,9 +70,9 @@ def test_target_problem() -> None:
 
 
 def test_cutoff_problem() -> None:
-    problem = Problem(reason=Reason.CUTOFF_NOT_SET, message="set spec.cutoff")
+    problem = Problem(reason=Reason.ACCELERATOR_UNKNOWN, message="set spec.cutoff")
     decision = about_to_switch(settings=settings(cutoff=problem))
-    assert_held(decision, Reason.CUTOFF_NOT_SET, "cutoff", "set spec.cutoff")
+    assert_held(decision, Reason.ACCELERATOR_UNKNOWN, "cutoff", "set spec.cutoff")
 
 
 def test_cutoff_names_a_profile_that_the_serving_lacks() -> None:

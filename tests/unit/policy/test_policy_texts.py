@@ -147,9 +147,10 @@ class TestExplain:
         assert EXPLANATIONS[Reason.ROLLOUT_UNDER_WAY].way_out in "\n".join(lines)
 
     def test_without_a_table(self) -> None:
-        none = settings(cutoff=Problem(reason=Reason.CUTOFF_NOT_SET, message="set spec.cutoff"))
+        unknown = Problem(reason=Reason.ACCELERATOR_UNKNOWN, message="set spec.cutoff")
+        none = settings(cutoff=unknown)
         lines = explain_lines(about_to_switch(settings=none), none)
-        assert lines[-1] == f"  {EXPLANATIONS[Reason.CUTOFF_NOT_SET].way_out}"
+        assert lines[-1] == f"  {EXPLANATIONS[Reason.ACCELERATOR_UNKNOWN].way_out}"
 
     def test_recommend_only_is_said(self) -> None:
         looking = settings(mode=Mode.RECOMMEND_ONLY)
