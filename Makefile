@@ -44,18 +44,21 @@ lint: setup ## Check style, types, import contracts, generated files
 	@$(BIN)/python -m ridgeline.settings.document --check docs/reference/accelerators.md
 	@for page in reasons configuration metrics cli; do \
 	  $(BIN)/python -m tests.tools.$$page --check docs/reference/$$page.md || exit 1; done
+	@$(BIN)/python -m tests.tools.chart --check
 	@$(BIN)/yamllint --strict crds deploy
 	@test ! -e operator/__init__.py || { echo "operator/__init__.py shadows the standard library"; exit 1; }
 
 format: setup ## Format the code
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
 
-crds: setup ## Generate crds/ and the pages of docs/reference that are made from the code
+crds: setup ## Generate crds/, the copies in chart and kustomize, and pages of docs/reference
 	@$(BIN)/python -m ridgeline.api.crd
 	@$(BIN)/python -m ridgeline.telemetry.document docs/reference/telemetry.md
 	@$(BIN)/python -m ridgeline.settings.document docs/reference/accelerators.md
 	@for page in reasons configuration metrics cli; do \
 	  $(BIN)/python -m tests.tools.$$page docs/reference/$$page.md || exit 1; done
+	@$(BIN)/python -m tests.tools.chart
+	@$(BIN)/python -m tests.tools.kustomize
 
 docs: crds
 
