@@ -21,7 +21,9 @@ class GpuNodes:
 
     def call(self, product: str, *names: str) -> None:
         """Give nodes another GPU, by the label of NVIDIA's discovery."""
-        self._cluster.kubectl("label", "node", *names, f"{PRODUCT}={product}", "--overwrite")
+        self._cluster.kubectl(
+            "label", "node", *names, f"{PRODUCT}={product}", "--overwrite", "-o=name"
+        )
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tests.cluster.handle import Cluster
@@ -49,8 +50,13 @@ def small(namespace: str, name: str, **changes: Any) -> Scene:
     return Scene(namespace=namespace, name=name, **{**quick, **changes})
 
 
-def operator_of(cluster: Cluster, namespace: str, **changes: Any) -> OperatorProcess:
-    """An operator that watches one namespace and has its Lease there; not started yet."""
+def operator_of(
+    cluster: Cluster, namespace: str, *, kubeconfig: Path | None = None, **changes: Any
+) -> OperatorProcess:
+    """An operator that watches one namespace and has its Lease there; not started yet.
+
+    `kubeconfig` gives it other rights than the tests have.
+    """
     config = {
         "namespaces": [namespace],
         "tickSeconds": TICK_S,
@@ -58,7 +64,8 @@ def operator_of(cluster: Cluster, namespace: str, **changes: Any) -> OperatorPro
         "relistSeconds": 10,
         "lease": {"namespace": namespace, "name": "ridgeline", "durationSeconds": 5},
     }
-    return OperatorProcess(cluster.kubeconfig, prometheus_of(cluster), **{**config, **changes})
+    rights = kubeconfig or cluster.kubeconfig
+    return OperatorProcess(rights, prometheus_of(cluster), **{**config, **changes})
 
 
 def prometheus_of(cluster: Cluster) -> str:
