@@ -14,6 +14,7 @@ from ridgeline.cli.page import explanation_page
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.look import LookApi
+from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.target import TargetApi
 from ridgeline.controller.clock import system_clock
 from ridgeline.controller.explain import explain as explain_serving
@@ -58,8 +59,6 @@ def explain(
         _fail(f"--prometheus: {error}")
     try:
         asyncio.run(_explain(namespace, name, kubeconfig, endpoint, window))
-    except NotFoundError as error:
-        _fail(f"{error}; see kubectl get sps --all-namespaces")
     except ClusterError as error:
         _fail(str(error))
 
@@ -77,6 +76,8 @@ async def _explain(
     reader = TelemetryReader(endpoint, window_seconds=window) if endpoint else None
     try:
         explanation = await explain_serving(api, where, name, reader, system_clock())
+    except NotFoundError as error:
+        raise _no_serving(where, name) from error
     finally:
         if reader is not None:
             await reader.close()
@@ -101,8 +102,6 @@ def release(
     """
     try:
         released = asyncio.run(_release(namespace, name, kubeconfig))
-    except NotFoundError as error:
-        _fail(f"{error}; see kubectl get sps --all-namespaces")
     except ClusterError as error:
         _fail(str(error))
     typer.echo(f"deployment {released} released: env item, label and annotation are Git's again")
@@ -113,13 +112,27 @@ async def _release(namespace: str | None, name: str, kubeconfig: str | None) -> 
     where = namespace or await KubernetesApi.usual_namespace(path)
     api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
     try:
-        serving = await LookApi(api).serving(where, name)
+        serving = await _serving(api, where, name)
         targets = TargetApi(api)
         target = (serving.spec.get("targetRef") or {}).get("name", "")
         deployment = await targets.release(await targets.read(where, str(target)))
     finally:
         await api.close()
     return deployment.name
+
+
+async def _serving(api: KubernetesApi, namespace: str, name: str) -> ServingObject:
+    try:
+        return await LookApi(api).serving(namespace, name)
+    except NotFoundError as error:
+        raise _no_serving(namespace, name) from error
+
+
+def _no_serving(namespace: str, name: str) -> ClusterError:
+    return ClusterError(
+        f"there is no SpeculativeServing {name!r} in namespace {namespace!r}; "
+        "see kubectl get sps --all-namespaces"
+    )
 
 
 def _usual_kubeconfig() -> str | None:

@@ -381,3 +381,11 @@ def test_the_cut_off_table_is_in_whole_numbers() -> None:
         {"profile": "eagle2", "upToConcurrency": 20, "returnBelowConcurrency": 16},
         {"profile": "none"},
     ]
+
+
+def test_a_first_recommendation_is_written_at_once() -> None:
+    blind = replace(report(), decision=replace(report().decision, recommended=None))  # type: ignore[type-var]
+    before = status_document(blind, {})
+    assert "recommendedProfile" not in before
+    after = status_document(replace(report(), now=blind.now + 5), before)
+    assert after["recommendedProfile"] == report().decision.recommended  # type: ignore[union-attr]

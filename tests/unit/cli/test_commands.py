@@ -1,0 +1,80 @@
+"""Commands: what they say when they cannot do what was asked, and what they pass on."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ridgeline import __version__
+from ridgeline.cli.kubectl import app as kubectl
+from ridgeline.cli.main import app as ridgeline
+
+NOWHERE = """
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u, namespace: team}}]
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: u, user: {token: t}}]
+"""
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Path:
+    file = tmp_path / "kubeconfig"
+    file.write_text(NOWHERE)
+    return file
+
+
+def test_the_version_is_printed() -> None:
+    assert CliRunner().invoke(ridgeline, ["version"]).output.strip() == __version__
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "cannot be read"),
+        ("[]", "must hold a mapping"),
+        ("telemetry: []", "telemetry"),
+        ("telemetry: [{url: 'http://p'}]\ntickSeconds: 0", "tickSeconds"),
+    ],
+)
+def test_a_bad_configuration_ends_with_one_line(
+    tmp_path: Path, text: str | None, said: str
+) -> None:
+    file = tmp_path / "config.yaml"
+    if text is not None:
+        file.write_text(text)
+    result = CliRunner().invoke(ridgeline, ["run", "--config", str(file)])
+    assert result.exit_code == 1
+    assert said in result.output
+    assert len(result.output.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--log-level", "--log-format"])
+def test_an_unknown_choice_is_a_usage_error_that_names_the_choices(option: str) -> None:
+    result = CliRunner().invoke(ridgeline, ["run", option, "loud"])
+    assert result.exit_code == 2
+    assert "loud" in result.output
+
+
+def test_an_unreachable_api_server_is_told_in_one_line(kubeconfig: Path) -> None:
+    for command in ("explain", "release"):
+        result = CliRunner().invoke(kubectl, [command, "x", "--kubeconfig", str(kubeconfig)])
+        assert result.exit_code == 1
+        assert "did not answer" in result.output
+        assert "/namespaces/team/" in result.output
+
+
+def test_a_bad_address_of_prometheus_is_told(kubeconfig: Path) -> None:
+    arguments = ["explain", "x", "--prometheus", "nonsense", "--kubeconfig", str(kubeconfig)]
+    result = CliRunner().invoke(kubectl, arguments)
+    assert result.exit_code == 1
+    assert "--prometheus" in result.output
+
+
+def test_the_stand_in_and_the_load_generator_get_their_own_arguments() -> None:
+    assert (
+        CliRunner().invoke(ridgeline, ["stand-in", "serve", "m", "--no-such-flag"]).exit_code == 2
+    )
+    assert CliRunner().invoke(ridgeline, ["load", "--no-such-flag"]).exit_code == 2
