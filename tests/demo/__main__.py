@@ -22,7 +22,7 @@ from tests.demo.simulated import play_simulated
 _LOOK_FURTHER = (
     "",
     "To look further:",
-    "  python -m tests.cluster up          a cluster that stays (down ends it)",
+    "  .venv/bin/python -m tests.cluster up    a cluster that stays (down ends it)",
     "  kubectl get sps --all-namespaces    every serving: profile, cut-off, reason",
     "  kubectl ridgeline explain NAME -n NAMESPACE",
     "  docs/how-to/first-serving.md        the same with your own Deployment",

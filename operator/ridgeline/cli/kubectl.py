@@ -92,27 +92,36 @@ def release(
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", help="Its namespace; else the context's.")
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Also when the serving is not suspended.")
+    ] = False,
     kubeconfig: Annotated[
         str | None, typer.Option(envvar="KUBECONFIG", help="Kubeconfig file.")
     ] = None,
 ) -> None:
     """Give up what the operator owns in a serving's target: Git's default applies again.
 
-    Suspend or delete the serving first; else the operator sees its profile undone, and says so.
+    Kubernetes rolls the target once, when it ran another profile. Suspend the serving first; else
+    the operator sees its profile undone, and says so.
     """
     try:
-        released = asyncio.run(_release(namespace, name, kubeconfig))
+        released = asyncio.run(_release(namespace, name, kubeconfig, yes=yes))
     except ClusterError as error:
         _fail(str(error))
     typer.echo(f"deployment {released} released: env item, label and annotation are Git's again")
 
 
-async def _release(namespace: str | None, name: str, kubeconfig: str | None) -> str:
+async def _release(namespace: str | None, name: str, kubeconfig: str | None, *, yes: bool) -> str:
     path = kubeconfig or _usual_kubeconfig()
     where = namespace or await KubernetesApi.usual_namespace(path)
     api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
     try:
         serving = await _serving(api, where, name)
+        if not (yes or serving.spec.get("suspend")):
+            raise ClusterError(
+                f"{where}/{name} is not suspended: set spec.suspend to true first, or repeat with "
+                "--yes (the target is rolled to Git's default)"
+            )
         targets = TargetApi(api)
         target = (serving.spec.get("targetRef") or {}).get("name", "")
         deployment = await targets.release(await targets.read(where, str(target)))

@@ -27,8 +27,11 @@ from ridgeline.cluster.errors import (
     UnavailableError,
 )
 
-APPLY: Final = "application/apply-patch+yaml"
-"""Content type of server-side apply; JSON is YAML."""
+APPLY: Final = "application/apply-patch+yaml; charset=utf-8"
+"""Content type of server-side apply. The parameter makes the client send our bytes as they are."""
+
+_NOT_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""Characters that JSON may hold as they are and YAML may not."""
 
 _RETRY_LATER: Final = frozenset({401, 410, 429, 500, 502, 503, 504})
 """Answers that say nothing about the request itself. 401: tokens expire and are read anew; 410: a
@@ -114,7 +117,7 @@ class KubernetesApi:
         path: str,
         *,
         query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         content_type: str = "application/json",
     ) -> dict[str, Any]:
         """Make one call and return the object that the API server answers.
@@ -162,7 +165,9 @@ class KubernetesApi:
         query = {"fieldManager": manager, "force": "true" if force else "false"}
         if dry_run:
             query["dryRun"] = "All"
-        return await self.request("PATCH", path, query=query, body=body, content_type=APPLY)
+        return await self.request(
+            "PATCH", path, query=query, body=yaml_bytes(body), content_type=APPLY
+        )
 
     async def pages(
         self, path: str, *, page_size: int, query: Mapping[str, str] | None = None
@@ -190,6 +195,17 @@ async def _configuration(kubeconfig: str | None) -> Configuration:
     except (config.ConfigException, OSError) as error:
         raise ClusterError(f"cannot connect to Kubernetes: {error}") from error
     return configuration
+
+
+def yaml_bytes(body: Mapping[str, Any]) -> bytes:
+    """Return JSON that is YAML, too, for server-side apply.
+
+    JSON escapes characters beyond U+FFFF as pairs of surrogates, which YAML refuses, so they go out
+    as they are. Half a pair, which no text should hold, becomes a question mark.
+    """
+    text = json.dumps(body, ensure_ascii=False)
+    safe = _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return safe.encode("utf-8", errors="replace")
 
 
 def path_of(group_version: str, plural: str, namespace: str | None = None, *rest: str) -> str:

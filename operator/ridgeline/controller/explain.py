@@ -5,7 +5,7 @@ Prometheus whose address was not given) is said to be unknown.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ridgeline.api.errors import InvalidServing
 from ridgeline.cluster.api import KubernetesApi
@@ -110,15 +110,17 @@ async def explain(
         settings=setting_lines(view.basis.resolved),
         basis=_basis_lines(view),
         checks=_checks(view, snapshot, decision),
-        decision=explain_lines(decision, view.settings),
+        decision=(_NOT_ASKED,)
+        if telemetry is None and decision.reason is Reason.TELEMETRY_UNAVAILABLE
+        else explain_lines(decision, view.settings),
     )
+
+
+_NOT_ASKED: Final = "not asked for: name a Prometheus with --prometheus URL to compare live numbers"
 
 
 def _not_asked() -> Problem:
-    return Problem(
-        reason=Reason.TELEMETRY_UNAVAILABLE,
-        message="live numbers were not asked for: name a Prometheus with --prometheus URL",
-    )
+    return Problem(reason=Reason.TELEMETRY_UNAVAILABLE, message=_NOT_ASKED)
 
 
 def _basis_lines(view: View) -> tuple[tuple[str, str], ...]:

@@ -27,10 +27,22 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(entry, default=str, ensure_ascii=False)
 
 
+class PlainFormatter(logging.Formatter):
+    """Formats a record as a line of text, with whatever came as `extra` at its end."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line (and a traceback, where there is one)."""
+        extra = " ".join(
+            f"{key}={value}" for key, value in vars(record).items() if key not in _STANDARD
+        )
+        first, *rest = super().format(record).split("\n", 1)
+        return "\n".join([f"{first}  {extra}".rstrip(), *rest])
+
+
 def configure_logging(level: str, *, as_json: bool = True, stream: TextIO | None = None) -> None:
     """Send every record to the stream (standard error by default), as JSON or as plain text."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    plain = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    plain = PlainFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonFormatter() if as_json else plain)
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -43,8 +43,9 @@ def facts_of(
     if isinstance(target, Problem):
         return Facts(target=target, replicas=(), telemetry=telemetry)
     expected = data_parallel_size(target.container.words)
+    stale = _stale_label(target)
     replicas = tuple(
-        _replica(pod, engines.get((pod.namespace, pod.name), ()), expected, since_read, now)
+        _replica(pod, stale, engines.get((pod.namespace, pod.name), ()), expected, since_read, now)
         for pod in pods
         if pod.ready_since is not None and not pod.deleting
     )
@@ -56,8 +57,18 @@ def facts_of(
     )
 
 
+def _stale_label(target: ResolvedTarget) -> str | None:
+    """Return the profile that the template's label names although its env item says another.
+
+    Somebody took the item and left the label: Pods with that label were not started as it says.
+    """
+    labelled = target.deployment.template_profile
+    return labelled if labelled != target.facts.active_profile else None
+
+
 def _replica(
     pod: PodObject,
+    stale_label: str | None,
     engines: tuple[EngineFacts, ...],
     expected_engines: int,
     since_read: float,
@@ -68,7 +79,7 @@ def _replica(
         name=pod.name,
         # The window of the last reading ended when it was read, so a Pod is as old as it was then.
         ready_seconds=max(0.0, now - since_read - ready_since),
-        profile=pod.profile,
+        profile=None if pod.profile == stale_label else pod.profile,
         engines=engines,
         expected_engines=expected_engines,
     )

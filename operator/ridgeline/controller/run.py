@@ -34,6 +34,7 @@ from ridgeline.controller.options import Options
 from ridgeline.controller.ports import AlwaysLeader
 from ridgeline.controller.reconciler import Reconciler
 from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_config
+from ridgeline.telemetry.backoff import Backoff
 from ridgeline.telemetry.reader import TelemetryReader
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,9 @@ FIRST_RELIST_SECONDS: Final = 10.0
 """What was deleted between the first listing and the start of the streams is found after this."""
 
 PRIMING_RETRY_SECONDS: Final = 2.0
+
+LONGEST_BACKOFF_SECONDS: Final = 60.0
+"""How late the recovery of a telemetry endpoint is noticed at most."""
 
 WATCH_STOP_SECONDS: Final = 10.0
 """Time that the watch streams get to end by themselves."""
@@ -73,7 +77,12 @@ class Operator:
         api = await KubernetesApi.connect(self._kubeconfig, user_agent=f"ridgeline/{__version__}")
         readers = {
             each.name: TelemetryReader(
-                each.endpoint(), window_seconds=self._config.rate_window_seconds
+                each.endpoint(),
+                window_seconds=self._config.rate_window_seconds,
+                backoff=Backoff(
+                    first_seconds=self._config.tick_seconds,
+                    longest_seconds=max(LONGEST_BACKOFF_SECONDS, self._config.tick_seconds),
+                ),
             )
             for each in self._config.telemetry
         }
@@ -125,12 +134,18 @@ class Operator:
             around=self._around,
         )
         self._metrics.leader.set_function(lambda: float(leadership is None or leadership.held))
-        endpoints = OwnEndpoints(
-            self._metrics.registry,
-            port=self._config.port,
-            alive=lambda: self._stuck(cadence),
-            ready=lambda: None if self._store.primed else "the first listing is not in yet",
-        )
+        try:
+            endpoints = OwnEndpoints(
+                self._metrics.registry,
+                port=self._config.port,
+                alive=lambda: self._stuck(cadence),
+                ready=lambda: None if self._store.primed else "the first listing is not in yet",
+            )
+        except OSError as error:
+            raise InvalidConfigError(
+                f"port {self._config.port} cannot be served ({error.strerror}): set another `port` "
+                "in the configuration file, or end what uses it"
+            ) from error
         endpoints.start()
         log.info("started", extra={"version": __version__, "port": endpoints.port})
         try:
@@ -154,7 +169,7 @@ class Operator:
                 priming.cancel()
                 return
             working = [group.create_task(self._relist_for_ever(api), name="relist")]
-            watching = group.create_task(self._watch(stop), name="watch")
+            watching = group.create_task(self._watch(api, stop), name="watch")
             if leadership is not None:
                 working.append(group.create_task(leadership.run(), name="lease"))
             working.append(group.create_task(self._follow_freeze(reconciler), name="freeze"))
@@ -168,8 +183,9 @@ class Operator:
             watching.cancel()
 
     async def _prime(self, api: KubernetesApi) -> None:
+        """List everything, however long that takes; say once what it waits for."""
         told = ""
-        while not self._store.primed:
+        while True:
             try:
                 await relist(api, self._store, self._config.namespaces, self._around)
             except NotFoundError:
@@ -179,21 +195,49 @@ class Operator:
             else:
                 break
             if trouble != told:
-                log.warning("waiting for the first listing: %s", trouble)
+                log.warning("waiting for a listing: %s", trouble)
                 told = trouble
             await asyncio.sleep(PRIMING_RETRY_SECONDS)
         log.info("primed", extra={"servings": len(self._store.servings.all())})
 
-    async def _watch(self, stop: asyncio.Event) -> None:
-        await kopf.operator(
+    async def _watch(self, api: KubernetesApi, stop: asyncio.Event) -> None:
+        """Follow the watch streams until stopped.
+
+        Kopf gives up on a stream that is refused or whose kind is gone (403, 404). Neither is for
+        ever: everything is listed anew, for as long as that takes, and followed again.
+        """
+        while not stop.is_set():
+            try:
+                await self._follow_streams(stop)
+            except Exception as error:  # noqa: BLE001 (whatever ends the streams, they go on)
+                log.warning("the watch streams ended and start again: %s", _first_line(error))
+                await asyncio.sleep(PRIMING_RETRY_SECONDS)
+                await self._prime(api)
+            else:
+                # Kopf takes the signal handlers over: when it ends by itself, it was a signal.
+                stop.set()
+
+    async def _follow_streams(self, stop: asyncio.Event) -> None:
+        """Run Kopf's tasks until one of them ends; raise what ended it.
+
+        `kopf.operator()` would cancel every task of the loop that is younger than itself, ours too.
+        """
+        tasks = await kopf.spawn_tasks(
             registry=watch_registry(self._store, self._kubeconfig, self._around),
             settings=watch_settings(),
             standalone=True,
             stop_flag=stop,
             **scope_of(self._config.namespaces),
         )
-        # Kopf takes the signal handlers over: when it ends by itself, it was a signal.
-        stop.set()
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=WATCH_STOP_SECONDS)
+        for task in tasks:
+            if task.done() and not task.cancelled() and task.exception() is not None:
+                task.result()
 
     async def _relist_for_ever(self, api: KubernetesApi) -> None:
         pause = FIRST_RELIST_SECONDS
@@ -223,6 +267,12 @@ class Operator:
         if not self._store.primed or cadence.idle_seconds < limit:
             return None
         return f"no serving was looked at for {cadence.idle_seconds:.0f} s"
+
+
+def _first_line(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:

@@ -14,6 +14,7 @@ from ridgeline.policy.lifecycle import last_finish, unfinished_switch
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.verdict import PASSED, Verdict, at_least, held, passed
 from ridgeline.policy.wording import duration, number, number_beside
+from ridgeline.terms.names import FORCE_ANNOTATION
 from ridgeline.terms.reasons import Reason
 
 Check = Callable[[Situation], Verdict]
@@ -89,7 +90,8 @@ def active_profile(situation: Situation) -> Verdict:
         return held(
             Reason.ACTIVE_PROFILE_UNKNOWN,
             f"the target runs a speculative config that no profile describes: {config}; "
-            f"describe it in spec.profiles (the cut-off table has: {listed}), or remove it",
+            f"describe it in spec.profiles (the cut-off table has: {listed}), remove it, or order "
+            f"a profile once with the annotation {FORCE_ANNOTATION}",
         )
     return held(
         Reason.ACTIVE_PROFILE_UNKNOWN,

@@ -71,6 +71,8 @@ def _milli(seconds: float | None) -> float | None:
 def _ways_out(decision: Decision, settings: PolicySettings) -> tuple[str, ...]:
     explained = EXPLANATIONS[decision.reason]
     lines = [explained.way_out] if decision.outcome is Outcome.HOLD else []
+    if settings.forced is not None:
+        return tuple(lines) or (explained.way_out,)
     if isinstance(settings.cutoff, Problem):
         return tuple(lines)
     lines += _border_lines(decision.profile, settings)

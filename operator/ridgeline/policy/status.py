@@ -216,7 +216,7 @@ def _last_decision(report: Report, previous: Document) -> dict[str, Any] | None:
     return {
         "time": timestamp(report.now),
         "reason": told.reason.value,
-        "message": told.message[:_MESSAGE_LIMIT],
+        "message": _text(told.message),
     }
 
 
@@ -301,7 +301,7 @@ def _condition(finding: Finding, before: Document | None, report: Report) -> dic
         # Numbers in a message move with every tick: it is that of the moment it became so.
         "message": before["message"]
         if same_reason and before is not None and not _names_differ(before, finding, report)
-        else finding.message[:_MESSAGE_LIMIT],
+        else _text(finding.message),
         "lastTransitionTime": before["lastTransitionTime"]
         if same and before is not None
         else timestamp(report.now),
@@ -318,6 +318,11 @@ def _names_differ(before: Document, finding: Finding, report: Report) -> bool:
     if before.get("observedGeneration") != report.generation:
         return True
     return finding.type is not ConditionType.TELEMETRY_AVAILABLE and finding.reason not in _MEASURED
+
+
+def _text(message: str) -> str:
+    """Return a message as it will be read back: no half surrogate, not too long."""
+    return message.encode("utf-8", errors="replace").decode("utf-8")[:_MESSAGE_LIMIT]
 
 
 def _moment(text: object) -> float | None:

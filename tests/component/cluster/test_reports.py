@@ -11,12 +11,14 @@ from ridgeline.cluster.errors import NotFoundError, StaleVersionError
 from ridgeline.cluster.look import LookApi
 from ridgeline.cluster.objects import ServingObject, trim_serving
 from ridgeline.cluster.reporting import EventNote, EventType, ReportingApi
+from ridgeline.policy.facts import Problem
 from ridgeline.policy.status import Document, roll_of, slow_memory_of, status_document
 from ridgeline.terms.names import API_VERSION, SERVING_PLURAL, STATUS_MANAGER
 from ridgeline.terms.reasons import Reason
 from tests.cluster.handle import Cluster
 from tests.component.cluster.workloads import serving
-from tests.unit.policy.reports import REPORTS, Shape
+from tests.unit.policy.moments import facts
+from tests.unit.policy.reports import REPORTS, Shape, report
 
 pytestmark = pytest.mark.usefixtures("crds")
 
@@ -49,6 +51,21 @@ async def test_every_document_comes_back_as_it_was_written(
     body = await api.request("GET", path_of(API_VERSION, SERVING_PLURAL, room, name))
     read = parse_serving(body, strict=True).status.document()
     assert without_empty_lists(read) == document
+
+
+async def test_any_text_comes_back_as_it_was_written(
+    api: KubernetesApi, room: str, name: str
+) -> None:
+    """Names, answers of a Prometheus, annotations: anything may stand in a message."""
+    item = await made(api, room, name)
+    odd = '💥 ä \x7f \x85 \x00 \u2028 \ufeff \uffff \ud800 \\ud83d " \n end'
+    problem = Problem(reason=Reason.TARGET_NOT_FOUND, message=odd)
+    document = status_document(report(facts(target=problem)), {})
+
+    written = await ReportingApi(api, instance="test").apply_status(item, document)
+
+    assert written.status == document
+    assert "💥 ä" in written.status["lastDecision"]["message"]
 
 
 async def test_an_edit_that_was_not_seen_is_not_reported_about(

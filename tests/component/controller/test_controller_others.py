@@ -11,6 +11,7 @@ from tests.component.controller.world import (
     LOW,
     NONE_PROFILE,
     World,
+    container,
     settled,
     spec,
 )
@@ -353,3 +354,19 @@ async def test_a_profile_whose_name_passed_to_another_is_not_undone() -> None:
     assert world.status()["activeProfile"] == "eagle-k4"
     assert world.roll() == "Finished"
     assert "UndoneByOthers" not in world.events()
+
+
+async def test_a_label_that_was_left_behind_is_not_believed() -> None:
+    """Somebody took the env item away and left the label: new Pods are labelled and run none."""
+    world = World()
+    world.deploy(containers=(container(config=None),))
+    world.cluster.create_serving("llama", spec())
+    world.start()
+    assert await world.run(1200, until=world.finished("eagle2"))
+    world.cluster.set_config("llama", None, manager="kubectl-set")
+    await world.run(300)
+    assert world.condition("Ready") == ("False", "UndoneByOthers")
+    world.cluster.edit_serving("llama", spec(cooldownSeconds=60))
+    await world.run(120)
+    assert world.condition("Ready") == ("True", "Operating")
+    assert await world.run(1800, until=lambda: world.profiles_written() == ["eagle2", "eagle2"])

@@ -1,5 +1,6 @@
 """Commands: what they say when they cannot do what was asked, and what they pass on."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,14 @@ def test_the_stand_in_and_the_load_generator_get_their_own_arguments() -> None:
         CliRunner().invoke(ridgeline, ["stand-in", "serve", "m", "--no-such-flag"]).exit_code == 2
     )
     assert CliRunner().invoke(ridgeline, ["load", "--no-such-flag"]).exit_code == 2
+
+
+def test_a_port_in_use_is_told_in_one_line(tmp_path: Path, kubeconfig: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        file = tmp_path / "config.yaml"
+        file.write_text(f"port: {port}\ntelemetry: [{{url: 'http://127.0.0.1:9'}}]\n")
+        arguments = ["run", "--config", str(file), "--kubeconfig", str(kubeconfig)]
+        result = CliRunner().invoke(ridgeline, arguments)
+    assert result.exit_code == 1
+    assert f"port {port} cannot be served" in result.output
