@@ -107,7 +107,7 @@ def test_nodes_have_gpu_labels_and_keep_their_gpus(cluster: Cluster) -> None:
         cluster.kubectl("label", "node", name, "ridgeline.dev/touched=yes", "--overwrite")
         cluster.stop_component(f"kubelet-{name}")
         cluster.start_component(f"kubelet-{name}")
-    wait_until(reported, "a status report of every kubelet", timeout_s=60)
+    wait_until(reported, "a status report of every kubelet", timeout_s=150)
     for node in cluster.kubectl("get", "nodes")["items"]:
         assert node["status"]["allocatable"]["nvidia.com/gpu"] == "2"
 
