@@ -19,6 +19,7 @@ from typing import Any
 
 from ridgeline.settings.config import OperatorConfig
 from tests.tools.chart_values import page
+from tests.tools.page import bring_in_step
 
 REPO = Path(__file__).resolve().parents[2]
 CHART = REPO / "charts" / "ridgeline"
@@ -68,20 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, tell differences")
     options = parser.parse_args(arguments)
     files = wanted()
-    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
-    old = surplus(files)
-    if options.check:
-        for path in (*stale, *old):
-            print(f"{path.relative_to(REPO)} is not up to date", file=sys.stderr)
-        if stale or old:
-            print("run: python -m tests.tools.chart", file=sys.stderr)
-        return 1 if stale or old else 0
-    for path in old:
-        path.unlink()
-    for path in stale:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files[path])
-    return 0
+    return bring_in_step("tests.tools.chart", files, surplus(files), REPO, check=options.check)
 
 
 def _definition(name: str) -> str:

@@ -21,6 +21,7 @@ import yaml
 
 from tests.cluster.progress import Progress
 from tests.cluster.tools import HELM, ensure
+from tests.tools.page import bring_in_step
 
 Object = dict[str, Any]
 
@@ -84,19 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     files = {BASE / name: text for name, text in wanted(render()).items()}
     old = [each for each in BASE.rglob("*") if each.is_file() and each not in files]
-    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
-    if options.check:
-        for path in (*stale, *old):
-            print(f"{path.relative_to(REPO)} is not up to date", file=sys.stderr)
-        if stale or old:
-            print("run: python -m tests.tools.kustomize", file=sys.stderr)
-        return 1 if stale or old else 0
-    for path in old:
-        path.unlink()
-    for path in stale:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files[path])
-    return 0
+    return bring_in_step("tests.tools.kustomize", files, old, REPO, check=options.check)
 
 
 def _metadata(metadata: Object) -> Object:

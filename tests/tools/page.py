@@ -3,7 +3,7 @@
 import argparse
 import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 
@@ -39,3 +39,30 @@ def run(module: str, page: Callable[[], str], arguments: Sequence[str] | None = 
     sys.stderr.write("\n".join(difference) + "\n")
     sys.stderr.write(f"{chosen.file} is out of date: python -m {module} {chosen.file}\n")
     return 1
+
+
+def bring_in_step(
+    module: str, files: Mapping[Path, str], surplus: Sequence[Path], root: Path, *, check: bool
+) -> int:
+    """Write the files and remove the surplus ones, or only tell them; return the exit status.
+
+    Args:
+        module: Name that the tool is run by.
+        files: What each generated file must hold.
+        surplus: Files that stand there and are not generated any more.
+        root: Folder that paths are told from.
+        check: Write nothing; 1 when something differs.
+    """
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+    if check:
+        for path in (*stale, *surplus):
+            print(f"{path.relative_to(root)} is not up to date", file=sys.stderr)
+        if stale or surplus:
+            print(f"run: python -m {module}", file=sys.stderr)
+        return 1 if stale or surplus else 0
+    for path in surplus:
+        path.unlink()
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files[path])
+    return 0
