@@ -10,7 +10,10 @@ from pathlib import Path
 
 LOCKS = {
     "base": [],
-    "dev": ["--group", "test", "--group", "lint", "--group", "build"],
+    "dev": [
+        *("--group", "test", "--group", "lint", "--group", "build"),
+        *("--extra", "plot", "--extra", "simulate"),
+    ],
     "vllm": ["--extra", "vllm"],
 }
 

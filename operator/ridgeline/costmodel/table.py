@@ -6,7 +6,32 @@ Every strategy yields this type, and the policy acts on it alone.
 import math
 from dataclasses import dataclass, replace
 
+from ridgeline.costmodel.curve import Curve
 from ridgeline.terms.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """Where the true cut-off may lie, one standard deviation to either side.
+
+    Attributes:
+        cutoff: Its best estimate, in requests in decode per engine.
+        low: Lower edge.
+        high: Upper edge; `None` when the curve is so flat that there is none.
+
+    Raises:
+        ValueError: When an edge is not finite, not positive, or on the wrong side.
+    """
+
+    cutoff: float
+    low: float
+    high: float | None
+
+    def __post_init__(self) -> None:
+        """Refuse a band that is turned round."""
+        high = self.cutoff if self.high is None else self.high
+        if not (0.0 < self.low <= self.cutoff <= high and math.isfinite(high)):
+            raise ValueError(f"band {self.low}…{self.high} does not hold {self.cutoff}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +44,14 @@ class CutoffRow:
             row applies. `None` in the last row.
         return_below: Lower edge of the band at that cut-off: below it this row applies again.
             At most `up_to`. `None` in the last row.
+        band: How sure a predicted cut-off is; `None` where a person or a rule gave it, and in the
+            last row.
     """
 
     profile: str
     up_to: float | None = None
     return_below: float | None = None
+    band: Band | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +63,8 @@ class CutoffTable:
         verdict: Whether speculation is worth having; only a table that says Yes may be acted on.
             A table that a person wrote says Yes.
         reasons: What the rows and the verdict rest on, as sentences for a person.
+        curves: Throughput by concurrency of each profile that a cost model predicted; empty where
+            no model did.
 
     Raises:
         ValueError: When there is no row, a border is missing, not finite or not positive, a band
@@ -45,6 +75,7 @@ class CutoffTable:
     rows: tuple[CutoffRow, ...]
     verdict: Verdict = Verdict.YES
     reasons: tuple[str, ...] = ()
+    curves: tuple[Curve, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a table that could not be followed without chasing itself."""

@@ -40,6 +40,21 @@ class EngineFacts:
         waiting: Gauge of waiting requests.
         tpot_p99_seconds: P99 of the time per output token over requests finished in the window.
         step_latency_p99_seconds: P99 of vLLM's ITL (per request-step), shown as step latency.
+        tpot_p99_bounds: Bounds in seconds of the histogram bucket that the P99 lies in: it resolves
+            no finer.
+        acceptance: p_1 … p_K: share of drafts of which the first i tokens were all accepted; `None`
+            when not known, or when the lookahead varied and later positions would read too low.
+        draft_tokens_per_second: Drafted tokens per second; with drafts, the mean lookahead.
+        prompt_tokens_per_second: Prompt tokens computed per second.
+        mean_prompt_tokens: Mean prompt of requests that finished in the window.
+        mean_output_tokens: Mean answer of requests that finished in the window.
+        kv_cache_use: Share of the KV cache in use, 0 to 1.
+        preemptions_per_second: Requests per second that lost their place for lack of KV cache.
+        waiting_for_capacity: Gauge of requests that wait for a place and nothing else; `None` where
+            the server does not tell why they wait.
+        queue_seconds_per_second: Mean number of requests in the queue over the window, from the
+            queue time of requests that left it.
+        ttft_seconds: Mean time to the first token.
         not_finite: Names of the signals that came back as NaN or infinite.
     """
 
@@ -59,6 +74,17 @@ class EngineFacts:
     waiting: float | None = None
     tpot_p99_seconds: float | None = None
     step_latency_p99_seconds: float | None = None
+    tpot_p99_bounds: tuple[float, float] | None = None
+    acceptance: tuple[float, ...] | None = None
+    draft_tokens_per_second: float | None = None
+    prompt_tokens_per_second: float | None = None
+    mean_prompt_tokens: float | None = None
+    mean_output_tokens: float | None = None
+    kv_cache_use: float | None = None
+    preemptions_per_second: float | None = None
+    waiting_for_capacity: float | None = None
+    queue_seconds_per_second: float | None = None
+    ttft_seconds: float | None = None
     not_finite: tuple[str, ...] = ()
 
 
@@ -72,6 +98,8 @@ class ReplicaFacts:
         profile: Profile that its label names, `None` when it has no label.
         engines: Empty when telemetry has no sample of this Pod.
         expected_engines: Engines that this Pod should show (data-parallel size); 1 if not told.
+        engine_version: Version of the server as its image tag or the server itself tells it, such
+            as `0.24.0`; `None` when neither does.
     """
 
     name: str
@@ -79,6 +107,7 @@ class ReplicaFacts:
     profile: str | None
     engines: tuple[EngineFacts, ...]
     expected_engines: int = 1
+    engine_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
