@@ -126,6 +126,21 @@ class LeaseConfig(_Model):
     )
 
 
+class RecordConfig(_Model):
+    """What the operator writes down of its passes, for `ridgeline record cut` and bug reports."""
+
+    directory: Path | None = Field(
+        default=None, description="Folder for the files; not set: nothing is written down."
+    )
+    max_mib: int = Field(
+        default=256,
+        ge=1,
+        le=1048576,
+        alias="maxMiB",
+        description="Most MiB that the files may take together; the oldest is dropped.",
+    )
+
+
 class OperatorConfig(_Model):
     """The whole file."""
 
@@ -159,6 +174,7 @@ class OperatorConfig(_Model):
         default=8080, ge=0, le=65535, description="Port of /metrics, /healthz and /readyz; 0: any."
     )
     lease: LeaseConfig = Field(default_factory=LeaseConfig)
+    record: RecordConfig = Field(default_factory=RecordConfig)
     telemetry: tuple[EndpointConfig, ...] = Field(
         min_length=1, max_length=64, description="Telemetry endpoints."
     )
