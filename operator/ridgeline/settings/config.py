@@ -174,7 +174,9 @@ class OperatorConfig(_Model):
         default=8080, ge=0, le=65535, description="Port of /metrics, /healthz and /readyz; 0: any."
     )
     lease: LeaseConfig = Field(default_factory=LeaseConfig)
-    record: RecordConfig = Field(default_factory=RecordConfig)
+    record: RecordConfig = Field(
+        default_factory=RecordConfig, description="What is written down of every pass."
+    )
     telemetry: tuple[EndpointConfig, ...] = Field(
         min_length=1, max_length=64, description="Telemetry endpoints."
     )
