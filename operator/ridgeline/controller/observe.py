@@ -37,6 +37,7 @@ def facts_of(
             error=snapshot.error,
             answered_at=snapshot.answered_at,
             warnings=snapshot.warnings,
+            partial=snapshot.partial,
             read_seconds_ago=since_read,
         )
         engines = snapshot.engines

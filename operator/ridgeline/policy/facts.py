@@ -164,6 +164,7 @@ class TelemetryFacts:
         answered_at: Epoch seconds of the answer; `None` when it has never answered.
         read_seconds_ago: How long ago the engines' numbers were read; their ages are as of then.
         warnings: Warnings that the endpoint attached to its answers.
+        partial: Those of them that mean that its answers may lack series or samples.
     """
 
     endpoint: str
@@ -173,6 +174,7 @@ class TelemetryFacts:
     answered_at: float | None = None
     read_seconds_ago: float = 0.0
     warnings: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,6 +129,14 @@ def evidence(move: Move) -> Verdict:
             f"{move.because}, but {unseen(fleet)}: switching to {move.profile} needs all of them",
             compared,
         )
+    telemetry = move.situation.telemetry
+    if telemetry is not None and telemetry.partial:
+        return held(
+            Reason.PARTIAL_DATA,
+            f"{move.because}, but telemetry endpoint {telemetry.endpoint!r} answers only in part "
+            f"({'; '.join(telemetry.partial)}): switching to {move.profile} needs all of it",
+            compared,
+        )
     return passed(compared)
 
 

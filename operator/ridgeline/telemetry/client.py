@@ -1,7 +1,8 @@
 """A thin asynchronous client of Prometheus's HTTP API: one instant query, one request, no retry.
 
 It keeps what the endpoint remarked, bounds what it reads, follows no redirect, obeys no proxy of
-the environment, and says what failed in one line that holds no secret.
+the environment, and says what failed in one line that holds no secret. An answer from a clock that
+differs is remarked on, and refused where the difference would mislead.
 """
 
 import asyncio
@@ -24,12 +25,17 @@ from ridgeline.telemetry.errors import (
 )
 from ridgeline.telemetry.parse import Answer, parse_answer, parse_document
 
-SKEW_SECONDS: Final = 30.0
-"""Difference between the endpoint's clock and the evaluation time that is remarked on: well above
-a slow answer and the one-second steps of the Date header, well below a rate window of minutes."""
+REMARKED_SKEW_SECONDS: Final = 5.0
+"""Difference between the endpoint's clock and ours that is remarked on: above the one-second steps
+of the Date header and what synchronised clocks differ by."""
+
+REFUSED_SKEW_SECONDS: Final = 20.0
+"""Difference at which an answer is refused. Where the endpoint is ahead, its numbers are older than
+they look by as much; where it is behind, the rate window reaches into its future and every rate
+reads too low, at the default window of two minutes by a sixth."""
 
 _SKEWED: Final = (
-    f"the endpoint's clock and the operator's differ by more than {SKEW_SECONDS:g} s, so ages are "
+    "the endpoint's clock and the operator's differ by more than {:g} s, so ages and rates are "
     "wrong by as much; synchronise the clocks"
 )
 _ERROR_BYTES: Final = 4096
@@ -53,10 +59,16 @@ class Credentials:
 
 
 class PrometheusClient:
-    """Asks one endpoint. Use as an asynchronous context manager, or close it yourself."""
+    """Asks one endpoint. Use as an asynchronous context manager, or close it yourself.
+
+    Attributes:
+        retry_after_seconds: Longest wait that an answer asked for (`Retry-After`) since
+            `credentials` was last called, that is in this tick; `None` when none did.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint: Final = endpoint
+        self.retry_after_seconds: float | None = None
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -82,6 +94,7 @@ class PrometheusClient:
         Raises:
             CredentialsError: They cannot be read.
         """
+        self.retry_after_seconds = None
         headers = self.endpoint.request_headers()
         return Credentials(headers=headers, secrets=self.endpoint.secrets(headers))
 
@@ -97,7 +110,8 @@ class PrometheusClient:
             credentials: As `credentials()` gave them.
 
         Raises:
-            UnavailableError: No answer in time, or a status that is not about the query.
+            UnavailableError: No answer in time, a status that is not about the query, or a clock
+                that differs too much.
             BadQueryError: The endpoint refuses the query.
             TooLargeError: The answer exceeds the endpoint's limits.
             MalformedError: The answer is not what the API promises.
@@ -124,14 +138,32 @@ class PrometheusClient:
             ) from None
         except TooLargeError as error:
             raise TooLargeError(f"{error}; narrow the endpoint's matchers or raise it") from None
-        skewed = date is not None and abs(date - time) > SKEW_SECONDS
-        return replace(answer, warnings=(*answer.warnings, _SKEWED)) if skewed else answer
+        return answer if date is None else self._checked_clock(answer, date, time, deadline)
+
+    def _checked_clock(self, answer: Answer, date: float, time: float, deadline: float) -> Answer:
+        """The answer, with a remark if its clock differs from ours.
+
+        Raises:
+            UnavailableError: It differs too much.
+        """
+        # The tick began at `time`, one timeout before its deadline; it may be long under way.
+        started = deadline - self.endpoint.timeout_seconds
+        elapsed = max(0.0, asyncio.get_running_loop().time() - started)
+        ahead = date - time
+        skew = max(0.0, -ahead, ahead - elapsed)
+        if skew > REFUSED_SKEW_SECONDS:
+            raise UnavailableError(_SKEWED.format(REFUSED_SKEW_SECONDS))
+        if skew > REMARKED_SKEW_SECONDS:
+            remark = _SKEWED.format(REMARKED_SKEW_SECONDS)
+            return replace(answer, warnings=(*answer.warnings, remark))
+        return answer
 
     async def _post(
         self, promql: str, time: float, deadline: float, credentials: Credentials
     ) -> tuple[bytes, float | None]:
         left = max(0.001, deadline - asyncio.get_running_loop().time())
-        form = {"query": promql, "time": f"{time:.3f}", "timeout": f"{round(left * 1000)}ms"}
+        form = dict(self.endpoint.parameters)
+        form |= {"query": promql, "time": f"{time:.3f}", "timeout": f"{round(left * 1000)}ms"}
         async with self._open().post(
             f"{self.endpoint.url}/api/v1/query",
             data=form,
@@ -186,8 +218,13 @@ class PrometheusClient:
         reason = _redact(_reason(body), secrets)
         if status in (400, 422):
             return BadQueryError(f"HTTP {status}, query refused: {reason}", status=status)
+        wait = retry_after(response.headers.get("Retry-After"), response.headers.get("Date"))
+        if wait is not None:
+            self.retry_after_seconds = max(wait, self.retry_after_seconds or 0.0)
         way_out = _WAYS_OUT.get(status, "look at the endpoint's own log")
-        return UnavailableError(f"HTTP {status}: {reason}; {way_out}", status=status)
+        return UnavailableError(
+            f"HTTP {status}: {reason}; {way_out}", status=status, retry_after_seconds=wait
+        )
 
 
 def _date(text: str | None) -> float | None:
@@ -196,6 +233,21 @@ def _date(text: str | None) -> float | None:
         return None if text is None else parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def retry_after(text: str | None, date: str | None) -> float | None:
+    """Seconds that a `Retry-After` header asks for; `None` when there is none that can be read.
+
+    Args:
+        text: The header: whole seconds, or a moment.
+        date: The answer's `Date` header, from which a moment counts: the same clock wrote both.
+    """
+    if text is None:
+        return None
+    if text.strip().isdecimal():
+        return float(text)
+    until, since = _date(text), _date(date)
+    return None if until is None or since is None else max(0.0, until - since)
 
 
 def _reason(body: bytes) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 from ridgeline.telemetry.errors import CredentialsError
+from ridgeline.telemetry.tls import ClientCertificate, ssl_context
 
 if TYPE_CHECKING:
     from prometheus_api_client import PrometheusConnect
@@ -76,8 +77,11 @@ class Endpoint:
         url: Base address, `/api/v1/query` is appended. No user name, password, query or fragment.
         auth: Credentials, `None` for none.
         headers: Extra headers, such as a tenant's; not shown in `repr`, they may be secret.
+        parameters: Extra parameters of every query, such as Thanos's `partial_response`; shown in
+            `repr`, so never a secret.
         verify: Whether the server's certificate is checked.
         ca_file: Certificates to trust instead of the system's.
+        client_certificate: What to show a server that asks who comes; `None` for nothing.
         timeout_seconds: Deadline of all queries of one tick together.
         namespace_label: Label that holds the Pod's namespace.
         pod_label: Label that holds the Pod's name.
@@ -93,8 +97,10 @@ class Endpoint:
     url: str
     auth: Auth | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
     verify: bool = True
     ca_file: Path | None = None
+    client_certificate: ClientCertificate | None = None
     timeout_seconds: float = 10.0
     namespace_label: str = "namespace"
     pod_label: str = "pod"
@@ -109,6 +115,7 @@ class Endpoint:
         _require_distinct_labels(self.namespace_label, self.pod_label)
         for header, value in self.headers.items():
             _require_header(header, value)
+        _require_parameters(self.parameters)
         for what, limit in (
             ("timeout_seconds", self.timeout_seconds),
             ("max_answer_bytes", self.max_answer_bytes),
@@ -118,6 +125,7 @@ class Endpoint:
                 raise ValueError(f"{what}: {limit!r} must be a finite number above 0")
         object.__setattr__(self, "url", self.url.rstrip("/"))
         object.__setattr__(self, "headers", MappingProxyType(dict(self.headers)))
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
     def request_headers(self) -> dict[str, str]:
         """Headers of a request, the credentials read now.
@@ -140,7 +148,10 @@ class Endpoint:
         """Texts of `headers` (as `request_headers` gave them) that no message may repeat."""
         values = [value for name, value in headers.items() if name in self.headers]
         authorization = headers.get("Authorization", "")
-        values += [authorization, authorization.partition(" ")[2]]
+        token = authorization.partition(" ")[2]
+        values += [authorization, token]
+        if isinstance(self.auth, BasicAuth):
+            values.append(base64.b64decode(token).decode().partition(":")[2])
         # A text of a few letters occurs by chance, and blotting it out would garble every message.
         long_enough = {value for value in values if len(value) >= _SHORTEST_SECRET}
         return tuple(sorted(long_enough, key=len, reverse=True))
@@ -149,18 +160,11 @@ class Endpoint:
         """What aiohttp's `ssl` argument takes: a context, or whether to verify.
 
         Raises:
-            CredentialsError: The CA file cannot be read.
+            CredentialsError: The CA file or the client certificate cannot be used.
         """
-        if not self.verify:
-            return False
-        if self.ca_file is None:
-            return True
-        try:
-            return ssl.create_default_context(cafile=str(self.ca_file))
-        except (OSError, ssl.SSLError) as error:
-            raise CredentialsError(
-                f"endpoint {self.name!r}: ca_file {self.ca_file} cannot be used: {error}"
-            ) from error
+        return ssl_context(
+            verify=self.verify, ca_file=self.ca_file, client_certificate=self.client_certificate
+        )
 
     def as_prometheus_connect(self) -> "PrometheusConnect":
         """The same connection for prometheus-api-client, for history and range downloads.
@@ -178,6 +182,10 @@ class Endpoint:
         session = Session()
         session.trust_env = False
         session.verify = str(self.ca_file) if self.verify and self.ca_file else self.verify
+        if self.client_certificate is not None:
+            pair = self.client_certificate
+            session.cert = (str(pair.certificate_file), str(pair.key_file))
+        session.params = dict(self.parameters)
         return PrometheusConnect(
             url=self.url,
             headers=self.request_headers(),
@@ -207,15 +215,22 @@ def _secret(endpoint: str, path: Path) -> str:
 
 
 def _require_url(url: str) -> None:
-    """Refuse addresses that cannot be asked or that would carry a secret into messages."""
+    """Refuse addresses that cannot be asked or that would carry a secret into messages.
+
+    The address itself is never repeated: one that is wrong may hold a password in a place where
+    no parser finds it.
+    """
     parts = urlsplit(url)
-    # The address itself is not repeated where it may hold a password.
     if parts.username or parts.password:
         raise ValueError("url: it holds a user name or password; use auth with a file instead")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"url: {url!r} is not an http:// or https:// address with a host")
+        raise ValueError("url: it is not an http:// or https:// address with a host")
     if parts.query or parts.fragment:
         raise ValueError("url: it must end with the path; no ?query and no #fragment")
+    try:
+        parts.port  # noqa: B018 (reading it checks it)
+    except ValueError:
+        raise ValueError("url: its port is not a number from 0 to 65535") from None
 
 
 def _require_label(what: str, label: str) -> None:
@@ -242,3 +257,10 @@ def _require_header(name: str, value: str) -> None:
         raise ValueError(f"headers: {name!r} cannot be set; use auth for credentials")
     if any(ord(character) < 32 or ord(character) == 127 for character in value):
         raise ValueError(f"headers: the value of {name!r} holds control characters")
+
+
+def _require_parameters(parameters: Mapping[str, str]) -> None:
+    """Refuse parameters that would replace what every query sends."""
+    for name in parameters:
+        if not name or name in ("query", "time", "timeout"):
+            raise ValueError(f"parameters: {name!r} cannot be set; every query sends its own")

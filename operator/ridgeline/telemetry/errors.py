@@ -10,11 +10,15 @@ class UnavailableError(TelemetryError):
 
     Attributes:
         status: HTTP status of the answer, `None` when there was none.
+        retry_after_seconds: Wait that the answer asked for, `None` when it did not.
     """
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, status: int | None = None, retry_after_seconds: float | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after_seconds = retry_after_seconds
 
 
 class CredentialsError(UnavailableError):

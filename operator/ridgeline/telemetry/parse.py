@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, NoReturn
 
 from ridgeline.telemetry.errors import MalformedError, TooLargeError
+from ridgeline.telemetry.partial import partial_remarks
 from ridgeline.telemetry.queries import ENGINE_LABEL, POSITION_LABEL
 
 _NUMBER_CHARACTERS: Final = "0123456789.eE+-"
@@ -33,10 +34,17 @@ Sample = tuple[Mapping[str, str], float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A well-formed answer: its samples, and what the endpoint remarked."""
+    """A well-formed answer: its samples, and what the endpoint remarked.
+
+    Attributes:
+        samples: Its series.
+        warnings: All that the endpoint remarked.
+        partial: Those remarks that mean that series or samples may be missing.
+    """
 
     samples: tuple[Sample, ...]
     warnings: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +83,13 @@ def parse_answer(body: bytes, *, max_series: int) -> Answer:
         raise MalformedError(f"result type is {kind!r:.80}, expected a vector with a result list")
     if len(result) > max_series:
         raise TooLargeError(f"{len(result)} series, more than max_series {max_series}")
+    partial = partial_remarks(
+        _texts(document, "warnings"), is_partial=document.get("isPartial") is True
+    )
     return Answer(
         samples=_samples(result),
         warnings=_texts(document, "warnings") + _texts(document, "infos"),
+        partial=partial,
     )
 
 

@@ -43,6 +43,7 @@ class _Asked:
     table: SignalTable | None = None
     positions: Mapping[int, SignalTable] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
     error: str | None = None
 
 
@@ -190,6 +191,7 @@ class TelemetryReader:
             table=table,
             positions=positions,
             warnings=(*answer.warnings, *(f"query {name}: {r}" for r in table.remarks)),
+            partial=answer.partial,
         )
 
     def _tables(self, name: str, answer: Answer) -> tuple[SignalTable, Mapping[int, SignalTable]]:
@@ -230,7 +232,9 @@ class TelemetryReader:
 
     def _failed(self, now: float, message: str, asked: Mapping[str, _Asked]) -> TelemetrySnapshot:
         """Note a failure and tell it."""
-        self._backoff = self._backoff.failed(now)
+        self._backoff = self._backoff.failed(
+            now, retry_after_seconds=self._client.retry_after_seconds
+        )
         self._error = message
         return self._failure(now, message, asked=True, queries=asked)
 
@@ -258,7 +262,7 @@ class TelemetryReader:
     ) -> TelemetrySnapshot:
         assembled = assemble(fast, self._usable_slow(now), window_seconds=self.window_seconds)
         failed = {name: a.error for name, a in asked.items() if a.error is not None}
-        remarks = [warning for outcome in asked.values() for warning in outcome.warnings]
+        remarks = [w for outcome in asked.values() for w in (*outcome.warnings, *outcome.partial)]
         remarks += assembled.remarks
         remarks += [f"query {name} failed: {reason}" for name, reason in failed.items()]
         return TelemetrySnapshot(
@@ -267,6 +271,7 @@ class TelemetryReader:
             window_seconds=self.window_seconds,
             answered_at=now,
             warnings=_bounded(remarks),
+            partial=_bounded(remark for outcome in asked.values() for remark in outcome.partial),
             failed=MappingProxyType(failed),
             engines=assembled.engines,
             acceptance=assembled.acceptance,

@@ -24,6 +24,7 @@ class TelemetrySnapshot:
         next_attempt_at: Until when a failing endpoint is left alone; `None` when it is well.
         asked: Whether the endpoint was asked at all (it is not while it is left alone).
         warnings: Remarks of the endpoint and of the reading, each once.
+        partial: Remarks of the endpoint that mean that its answers may lack series or samples.
         failed: Slow queries that failed in this read, with the reason; their older values stay
             until they are too old.
         engines: Engines by (namespace, Pod), ordered by name; empty on an error.
@@ -42,6 +43,7 @@ class TelemetrySnapshot:
     next_attempt_at: float | None = None
     asked: bool = True
     warnings: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[PodKey, tuple[EngineFacts, ...]] = field(default_factory=dict)
     acceptance: Mapping[EngineKey, tuple[float, ...]] = field(default_factory=dict)

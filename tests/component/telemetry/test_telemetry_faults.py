@@ -300,11 +300,22 @@ async def test_a_flood_of_warnings_is_cut(fake: FakePrometheus) -> None:
 
 
 async def test_clocks_that_differ_are_remarked_on(fake: FakePrometheus) -> None:
-    fake.clock_ahead = 20.0
+    fake.clock_ahead = 4.0
     assert (await read(fake.endpoint())).warnings == ()
-    for fake.clock_ahead in (-40.0, 40.0):
+    for fake.clock_ahead in (-10.0, 10.0):
         (remark,) = (await read(fake.endpoint())).warnings
         assert "clocks" in remark
+
+
+@pytest.mark.parametrize("ahead", [-40.0, 40.0, 3600.0])
+async def test_numbers_of_a_clock_that_misleads_are_refused(
+    fake: FakePrometheus, ahead: float
+) -> None:
+    """Ahead of us: older than they look. Behind us: the window reaches into its future."""
+    fake.clock_ahead = ahead
+    message = error_of(await read(fake.endpoint()))
+    assert "differ by more than 20 s" in message
+    assert "synchronise the clocks" in message
 
 
 async def test_a_closed_reader_can_read_again(
