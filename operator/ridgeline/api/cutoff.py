@@ -125,17 +125,19 @@ def _fixed_without_numbers(cutoff: "Cutoff") -> Strategy | None:
     return cutoff.strategy if fixed and not cutoff.ranges and cutoff.preset is None else None
 
 
-def _numbers_beside_ridge(cutoff: "Cutoff") -> Strategy | None:
-    ridge = cutoff.strategy is Strategy.RIDGE
-    return cutoff.strategy if ridge and (cutoff.ranges or cutoff.preset is not None) else None
+def _numbers_beside_a_prediction(cutoff: "Cutoff") -> Strategy | None:
+    predicted = cutoff.strategy in (Strategy.GOODPUT, Strategy.RIDGE)
+    return cutoff.strategy if predicted and (cutoff.ranges or cutoff.preset is not None) else None
 
 
 class Cutoff(ApiModel):
     """Which profile is best at which concurrency."""
 
     strategy: Strategy | None = resolved(
-        "Where the cut-offs come from. Ridge computes them from the accelerator, the precision and "
-        "each profile's lookahead; Fixed takes them from ranges or from a preset.",
+        "Where the cut-offs come from. Goodput predicts the speed of each profile from the "
+        "accelerator, the model, its acceptance and the requests, and learns from telemetry; Ridge "
+        "computes them from the accelerator, the precision and each profile's lookahead alone; "
+        "Fixed takes them from ranges or from a preset.",
         unset_means=f"{Strategy.FIXED} with ranges or a preset, else {defaults.STRATEGY}",
     )
     preset: DnsLabel | None = Field(
@@ -171,11 +173,11 @@ class Cutoff(ApiModel):
             below=("strategy",),
         ),
         Rule["Cutoff"](
-            cel="!has(self.strategy) || self.strategy != 'Ridge' || "
+            cel="!has(self.strategy) || self.strategy == 'Fixed' || "
             "(!has(self.ranges) && !has(self.preset))",
-            message="Ridge computes the numbers itself: remove ranges and preset, or set strategy "
-            "to Fixed",
-            offence=_numbers_beside_ridge,
+            message="Goodput and Ridge compute the numbers themselves: remove ranges and preset, "
+            "or set strategy to Fixed",
+            offence=_numbers_beside_a_prediction,
             below=("strategy",),
         ),
     )

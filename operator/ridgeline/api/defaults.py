@@ -11,7 +11,7 @@ from ridgeline.terms.modes import InjectionMode, Mode, Strategy
 MODE: Final = Mode.RECOMMEND_ONLY
 """Look first; the schema writes it."""
 
-STRATEGY: Final = Strategy.RIDGE
+STRATEGY: Final = Strategy.GOODPUT
 """Where the cut-offs come from when neither ranges nor a preset say that they are fixed."""
 
 INJECTION_MODE: Final = InjectionMode.ENV

@@ -135,5 +135,8 @@ Concurrency = Annotated[StrictInt, Field(ge=1, le=100_000, json_schema_extra=_IN
 DwellSeconds = Annotated[StrictInt, Field(ge=0, le=86_400, json_schema_extra=_INT32)]
 CooldownSeconds = Annotated[StrictInt, Field(ge=0, le=604_800, json_schema_extra=_INT32)]
 SwitchesPerDay = Annotated[StrictInt, Field(ge=1, le=10, json_schema_extra=_INT32)]
+AcceptancePercent = Annotated[StrictInt, Field(ge=0, le=100, json_schema_extra=_INT32)]
+ModelSize = Annotated[StrictInt, Field(ge=1, le=100_000_000, json_schema_extra=_INT32)]
+"""A width, a count or a number of millions of some model's parts."""
 Count = Annotated[StrictInt, Field(ge=0, le=2**31 - 1, json_schema_extra=_INT32)]
 Generation = Annotated[StrictInt, Field(ge=0, json_schema_extra=_INT64)]

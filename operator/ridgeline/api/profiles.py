@@ -1,18 +1,46 @@
 """The profiles of a serving: named speculation settings, and what each method needs."""
 
+from itertools import pairwise
 from typing import Annotated, ClassVar, Final
 
 from pydantic import Field
 
-from ridgeline.api.fields import ApiModel, DnsLabel, Lookahead, ModelReference, PromptLookup
-from ridgeline.api.rules import ListMap, Rule
+from ridgeline.api.fields import (
+    AcceptancePercent,
+    ApiModel,
+    DnsLabel,
+    Lookahead,
+    ModelReference,
+    PromptLookup,
+)
+from ridgeline.api.rules import AtomicList, ListMap, Rule
 from ridgeline.terms.methods import Method
 
 MAX_PROFILES: Final = 8
+MAX_LOOKAHEAD: Final = 32
 
 _WITH_DRAFTER: Final = frozenset({Method.EAGLE, Method.EAGLE3, Method.DRAFT_MODEL})
 _WITH_LOOKAHEAD: Final = frozenset({Method.NGRAM, Method.MTP})
 _WITHOUT_MODEL: Final = frozenset({Method.NGRAM, Method.SUFFIX})
+
+
+def _rate_that_rises(rates: tuple[int, ...]) -> int | None:
+    return next((after for before, after in pairwise(rates) if after > before), None)
+
+
+RATES_FALL: Final = Rule[tuple[int, ...]](
+    cel=f"{list(range(1, MAX_LOOKAHEAD))}.all(i, i >= size(self) || self[i] <= self[i - 1])",
+    message="list how many drafts are accepted up to each position: a later one is never above "
+    "the one before",
+    offence=_rate_that_rises,
+)
+
+AcceptanceRates = Annotated[
+    tuple[AcceptancePercent, ...],
+    Field(min_length=1, max_length=MAX_LOOKAHEAD),
+    AtomicList(),
+    RATES_FALL,
+]
 
 
 class Profile(ApiModel):
@@ -46,6 +74,14 @@ class Profile(ApiModel):
         default=None,
         description="Shortest n-gram that NGram looks up in the prompt, in tokens. When not set, "
         "vLLM's rule holds: as promptLookupMax, or its default if neither is set.",
+    )
+
+    acceptance_percent: AcceptanceRates | None = Field(
+        default=None,
+        description="Share of drafts, in per cent, of which the first token, the first two tokens "
+        "and so on are accepted, as somebody measured it with requests like these. The Goodput "
+        "strategy uses it until telemetry of this serving tells; without either, it never switches "
+        "to the profile by itself. It changes nothing in the server.",
     )
 
     @property
@@ -115,6 +151,26 @@ class Profile(ApiModel):
                 else None
             ),
             below=("promptLookupMin",),
+        ),
+        Rule["Profile"](
+            cel="!has(self.acceptancePercent) || self.method != 'Disabled'",
+            message="Disabled drafts nothing that could be accepted: remove acceptancePercent",
+            offence=lambda profile: (
+                profile.acceptance_percent if profile.method is Method.DISABLED else None
+            ),
+            below=("acceptancePercent",),
+        ),
+        Rule["Profile"](
+            cel="!has(self.acceptancePercent) || !has(self.numSpeculativeTokens) || "
+            "size(self.acceptancePercent) == self.numSpeculativeTokens",
+            message="give acceptancePercent one number for each of numSpeculativeTokens positions",
+            offence=lambda profile: (
+                list(profile.acceptance_percent)
+                if profile.acceptance_percent is not None
+                and profile.num_speculative_tokens not in (None, len(profile.acceptance_percent))
+                else None
+            ),
+            below=("acceptancePercent",),
         ),
         Rule["Profile"](
             cel="self.method != 'Disabled' || (!has(self.model) && "

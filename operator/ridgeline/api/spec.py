@@ -1,12 +1,20 @@
 """What a person asks of a serving."""
 
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from ridgeline.api import defaults
-from ridgeline.api.fields import ApiModel, Bool, DnsLabel, DnsSubdomain, resolved
+from ridgeline.api.fields import (
+    ApiModel,
+    Bool,
+    DnsLabel,
+    DnsSubdomain,
+    ModelReference,
+    ModelSize,
+    resolved,
+)
 from ridgeline.api.profiles import Profiles
 from ridgeline.api.rules import Rule
 from ridgeline.api.tuning import Tuning
@@ -46,9 +54,83 @@ class PolicyRef(ApiModel):
     name: DnsSubdomain = Field(description="Name of the SpeculationPolicy.")
 
 
+class Experts(ApiModel):
+    """The experts of a mixture-of-experts model."""
+
+    count: ModelSize = Field(description="Routed experts per layer that has any.")
+    active: ModelSize = Field(description="Routed experts that a token is sent to.")
+    layers: ModelSize = Field(description="Layers that have experts.")
+    parameters_millions: ModelSize = Field(
+        description="Parameters of all routed experts together, in millions."
+    )
+
+    RULES: ClassVar = (
+        Rule["Experts"](
+            cel="self.active <= self.count",
+            message="a token is sent to some of the experts: set active to at most count",
+            offence=lambda experts: experts.active if experts.active > experts.count else None,
+            below=("active",),
+        ),
+    )
+
+
+class Shape(ApiModel):
+    """The facts of a model that no catalogue knows, as its config.json tells them."""
+
+    layers: ModelSize = Field(description="Transformer layers (num_hidden_layers).")
+    hidden_size: ModelSize = Field(description="Width of the residual stream (hidden_size).")
+    vocabulary_size: ModelSize = Field(description="Size of the vocabulary (vocab_size).")
+    parameters_millions: ModelSize = Field(description="All parameters, in millions.")
+    kv_elements_per_token: Annotated[
+        StrictInt, Field(ge=0, le=100_000_000, json_schema_extra={"format": "int32"})
+    ] = Field(
+        description="Numbers that one token of context leaves in the KV cache: 2 · "
+        "num_key_value_heads · head_dim for each layer whose attention has no window."
+    )
+    windowed_kv_elements_per_token: ModelSize | None = Field(
+        default=None, description="The same over layers with sliding-window attention."
+    )
+    window_tokens: ModelSize | None = Field(
+        default=None, description="Tokens of the sliding window (sliding_window)."
+    )
+    experts: Experts | None = Field(
+        default=None, description="The experts; not set for a dense model."
+    )
+
+    RULES: ClassVar = (
+        Rule["Shape"](
+            cel="has(self.windowedKvElementsPerToken) == has(self.windowTokens)",
+            message="windowedKvElementsPerToken and windowTokens belong together: set both or none",
+            offence=lambda shape: (
+                shape.window_tokens or shape.windowed_kv_elements_per_token
+                if (shape.window_tokens is None) != (shape.windowed_kv_elements_per_token is None)
+                else None
+            ),
+        ),
+        Rule["Shape"](
+            cel="!has(self.experts) || self.experts.parametersMillions < self.parametersMillions",
+            message="parametersMillions of the experts are a part of the model's: set fewer",
+            offence=lambda shape: (
+                shape.experts.parameters_millions
+                if shape.experts and shape.experts.parameters_millions >= shape.parameters_millions
+                else None
+            ),
+            below=("experts", "parametersMillions"),
+        ),
+    )
+
+
 class Model(ApiModel):
     """What the container's arguments do not tell of the served model."""
 
+    name: ModelReference | None = resolved(
+        "Name of the served model in the catalogue, where the container's arguments give a path or "
+        "the name of a fine-tune.",
+        unset_means="as the container's arguments tell",
+    )
+    shape: Shape | None = resolved(
+        "Facts of a model that the catalogue does not have.", unset_means="as the catalogue tells"
+    )
     precision: Precision | None = resolved(
         "What the weights and the arithmetic on them are made of. BF16 stands for all 16-bit "
         "formats; FP8 for 8-bit weights and arithmetic (W8A8); W8A16 and W4A16 for weights alone "

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Final
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StrictInt, StringConstraints
 
 from ridgeline.api.fields import (
+    AcceptancePercent,
     ApiModel,
     Concurrency,
     Count,
@@ -15,7 +16,7 @@ from ridgeline.api.fields import (
     ReasonName,
     Timestamp,
 )
-from ridgeline.api.profiles import MAX_PROFILES
+from ridgeline.api.profiles import MAX_LOOKAHEAD, MAX_PROFILES
 from ridgeline.api.rules import AtomicList, ListMap
 from ridgeline.terms.conditions import ConditionStatus
 from ridgeline.terms.modes import Strategy
@@ -57,6 +58,56 @@ class CutoffTableRow(ApiModel):
         description="Coming from the next row, this one applies again below this concurrency; not "
         "set in the last row.",
     )
+    band_low: Concurrency | None = Field(
+        default=None,
+        description="Lower edge of where the true cut-off lies, one standard deviation below the "
+        "prediction; set for predicted cut-offs.",
+    )
+    band_high: Concurrency | None = Field(
+        default=None,
+        description="Upper edge of where the true cut-off lies; not set for a curve so flat that "
+        "it has none.",
+    )
+
+
+class LearnedProfile(ApiModel):
+    """What telemetry taught of one profile."""
+
+    profile: DnsLabel = Field(description="Name of the profile.")
+    acceptance_percent: Annotated[
+        tuple[AcceptancePercent, ...], Field(max_length=MAX_LOOKAHEAD), AtomicList()
+    ] = Field(
+        default=(),
+        description="Share of drafts of which the first token, the first two tokens and so on were "
+        "accepted.",
+    )
+    drafted_percent: AcceptancePercent | None = Field(
+        default=None, description="Share of request-steps that drafted at all."
+    )
+    step_time_percent: Annotated[
+        StrictInt, Field(ge=1, le=10_000, json_schema_extra={"format": "int32"})
+    ] = Field(description="Observed step time in per cent of the predicted one.")
+    windows: Count = Field(
+        description="Rate windows that this rests on; 0 for a profile not seen here."
+    )
+
+
+class LearnedStatus(ApiModel):
+    """What telemetry taught; delete it (or change model, GPU or engine) to learn anew."""
+
+    basis: Annotated[str, StringConstraints(max_length=512)] = Field(
+        description="Model, GPU, parallelism and engine version that it holds for."
+    )
+    context_tokens: Count | None = Field(
+        default=None, description="Mean context of a request in decode, in tokens."
+    )
+    prefill_percent: Count | None = Field(
+        default=None, description="Prompt tokens computed per 100 generated tokens."
+    )
+    profiles: Annotated[
+        tuple[LearnedProfile, ...], Field(max_length=MAX_PROFILES), ListMap("profile")
+    ] = Field(default=(), description="What is known of each profile.")
+    time: Timestamp = Field(description="When it was last written.")
 
 
 class AcceleratorStatus(ApiModel):
@@ -205,6 +256,10 @@ class SpeculativeServingStatus(ApiModel):
     accelerator: AcceleratorStatus | None = Field(
         default=None,
         description="The GPU that the cut-offs are computed for; not set when it is not known.",
+    )
+    learned: LearnedStatus | None = Field(
+        default=None,
+        description="What telemetry taught of the profiles; not set before it taught anything.",
     )
     policy: PolicyStatus | None = Field(
         default=None,

@@ -11,8 +11,9 @@ class Mode(StrEnum):
 
 
 class Strategy(StrEnum):
-    """Where the cut-offs come from: a person, or the accelerator's ridge."""
+    """Where the cut-offs come from: the cost model, the accelerator's ridge, or a person."""
 
+    GOODPUT = "Goodput"
     FIXED = "Fixed"
     RIDGE = "Ridge"
 

@@ -11,10 +11,14 @@ from tests.unit.api.bodies import Case, at, first_profile, profile, profile_list
     NO_MODEL,
     LOOKUP_IS_NGRAM,
     LOOKUP_ORDER,
+    DISABLED_ACCEPTS_NOTHING,
+    A_RATE_FOR_EACH_POSITION,
     DISABLED_IS_BARE,
 ) = profiles.Profile.RULES
 (BAND_WAY_UP,) = cutoff.CutoffRange.RULES
-ONE_ANSWER, FIXED_NEEDS_NUMBERS, RIDGE_HAS_ITS_OWN = cutoff.Cutoff.RULES
+ONE_ANSWER, FIXED_NEEDS_NUMBERS, PREDICTED_NUMBERS = cutoff.Cutoff.RULES
+(ACTIVE_OF_COUNT,) = spec.Experts.RULES
+WINDOW_TOGETHER, EXPERTS_ARE_A_PART = spec.Shape.RULES
 
 
 def ngram(name: str, **settings: int) -> dict[str, Any]:
@@ -23,6 +27,14 @@ def ngram(name: str, **settings: int) -> dict[str, Any]:
 
 
 NONE = {"name": "none", "method": "Disabled"}
+SHAPE = {
+    "layers": 32,
+    "hiddenSize": 4096,
+    "vocabularySize": 128256,
+    "parametersMillions": 8030,
+    "kvElementsPerToken": 65536,
+}
+EXPERTS = {"count": 8, "active": 2, "layers": 32, "parametersMillions": 6000}
 FIRST = "spec.profiles[0]"
 RANGES = "spec.cutoff.ranges"
 
@@ -184,16 +196,58 @@ BROKEN_RULES = (
         FIXED_NEEDS_NUMBERS,
     ),
     Case(
+        "acceptance of Disabled",
+        at("profiles", 2, "acceptancePercent", value=[50]),
+        "spec.profiles[2].acceptancePercent",
+        DISABLED_ACCEPTS_NOTHING,
+    ),
+    Case(
+        "acceptance of too few positions",
+        at("profiles", 0, "acceptancePercent", value=[70, 50]),
+        f"{FIRST}.acceptancePercent",
+        A_RATE_FOR_EACH_POSITION,
+    ),
+    Case(
+        "acceptance that rises",
+        at("profiles", 0, "acceptancePercent", value=[70, 50, 60, 20]),
+        f"{FIRST}.acceptancePercent",
+        profiles.RATES_FALL,
+    ),
+    Case(
+        "more experts active than there are",
+        at("model", value={"shape": {**SHAPE, "experts": {**EXPERTS, "active": 9}}}),
+        "spec.model.shape.experts.active",
+        ACTIVE_OF_COUNT,
+    ),
+    Case(
+        "a window without its cache",
+        at("model", value={"shape": {**SHAPE, "windowTokens": 4096}}),
+        "spec.model.shape",
+        WINDOW_TOGETHER,
+    ),
+    Case(
+        "experts as large as the model",
+        at("model", value={"shape": {**SHAPE, "experts": {**EXPERTS, "parametersMillions": 8030}}}),
+        "spec.model.shape.experts.parametersMillions",
+        EXPERTS_ARE_A_PART,
+    ),
+    Case(
+        "Goodput with a preset",
+        at("cutoff", value={"strategy": "Goodput", "preset": "h100-bf16"}),
+        "spec.cutoff.strategy",
+        PREDICTED_NUMBERS,
+    ),
+    Case(
         "Ridge with a preset",
         at("cutoff", value={"strategy": "Ridge", "preset": "h100-bf16"}),
         "spec.cutoff.strategy",
-        RIDGE_HAS_ITS_OWN,
+        PREDICTED_NUMBERS,
     ),
     Case(
         "Ridge with ranges",
         at("cutoff", "strategy", value="Ridge"),
         "spec.cutoff.strategy",
-        RIDGE_HAS_ITS_OWN,
+        PREDICTED_NUMBERS,
     ),
     Case(
         "a preset beside ranges",
@@ -239,6 +293,18 @@ KEPT_RULES = (
     Case("without a cut-off", lambda spec_: spec_.pop("cutoff")),
     Case("an empty cut-off", at("cutoff", value={})),
     Case("Ridge", at("cutoff", value={"strategy": "Ridge"})),
+    Case("Goodput", at("cutoff", value={"strategy": "Goodput"})),
+    Case("stated acceptance", at("profiles", 0, "acceptancePercent", value=[100, 70, 70, 0])),
+    Case("a model by name", at("model", value={"name": "meta-llama/Llama-3.1-8B-Instruct"})),
+    Case("a model by shape", at("model", value={"shape": SHAPE})),
+    Case("a model with experts", at("model", value={"shape": {**SHAPE, "experts": EXPERTS}})),
+    Case(
+        "a model with a window",
+        at(
+            "model",
+            value={"shape": {**SHAPE, "windowTokens": 512, "windowedKvElementsPerToken": 9}},
+        ),
+    ),
     Case("a preset", at("cutoff", value={"preset": "h100-bf16"})),
     Case("a Fixed preset", at("cutoff", value={"strategy": "Fixed", "preset": "h100-fp8"})),
     Case("ranges without a strategy", lambda spec_: spec_["cutoff"].pop("strategy")),
@@ -407,6 +473,16 @@ OUT_OF_BOUNDS = (
             NONE,
         ),
         "spec.profiles",
+    ),
+    Case(
+        "acceptance beyond 100 per cent",
+        at("profiles", 0, "acceptancePercent", value=[101, 50, 50, 20]),
+        f"{FIRST}.acceptancePercent[0]",
+    ),
+    Case(
+        "a model without layers",
+        at("model", value={"shape": {**SHAPE, "layers": 0}}),
+        "spec.model.shape.layers",
     ),
     Case("no ranges", at("cutoff", "ranges", value=[]), RANGES),
     Case("no target", lambda spec_: spec_.pop("targetRef"), "spec.targetRef"),

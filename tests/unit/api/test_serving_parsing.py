@@ -228,7 +228,8 @@ def test_a_range_shows_its_lower_edge_given_or_not() -> None:
 @pytest.mark.parametrize(
     ("cutoff", "strategy"),
     [
-        ({}, Strategy.RIDGE),
+        ({}, Strategy.GOODPUT),
+        ({"strategy": "Goodput"}, Strategy.GOODPUT),
         ({"strategy": "Ridge"}, Strategy.RIDGE),
         ({"preset": "h100-bf16"}, Strategy.FIXED),
         ({"ranges": [{"profile": "none"}]}, Strategy.FIXED),
