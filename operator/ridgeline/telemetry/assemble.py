@@ -23,7 +23,6 @@ class Assembled:
     """Everything that the tables tell, by engine."""
 
     engines: Mapping[tuple[str, str], tuple[EngineFacts, ...]]
-    acceptance: Mapping[EngineKey, tuple[float, ...]]
     ambiguous: frozenset[EngineKey]
     remarks: tuple[str, ...]
 
@@ -63,7 +62,6 @@ def assemble(
         pods.setdefault((key.namespace, key.pod), []).append(facts)
     return Assembled(
         engines=MappingProxyType({pod: _ordered(engines) for pod, engines in pods.items()}),
-        acceptance=MappingProxyType({k: p for k, p in slow.acceptance.items() if k in keys}),
         ambiguous=ambiguous,
         remarks=_remarks(ambiguous, slow.scraped_twice - ambiguous),
     )
@@ -107,6 +105,17 @@ def _engine(
         waiting=slow.waiting,
         tpot_p99_seconds=slow.tpot_p99_seconds,
         step_latency_p99_seconds=slow.step_latency_p99_seconds,
+        tpot_p99_bounds=slow.tpot_p99_bounds,
+        acceptance=slow.acceptance,
+        draft_tokens_per_second=slow.draft_tokens_per_second,
+        prompt_tokens_per_second=slow.prompt_tokens_per_second,
+        mean_prompt_tokens=slow.mean_prompt_tokens,
+        mean_output_tokens=slow.mean_output_tokens,
+        kv_cache_use=slow.kv_cache_use,
+        preemptions_per_second=slow.preemptions_per_second,
+        waiting_for_capacity=slow.waiting_for_capacity,
+        queue_seconds_per_second=slow.queue_seconds_per_second,
+        ttft_seconds=slow.ttft_seconds,
         not_finite=not_finite,
     )
 

@@ -52,10 +52,11 @@ def _table() -> str:
 
 
 def _section(query: NamedQuery, context: QueryContext) -> str:
-    labels = ", ".join(f"`{label}`" for label in query.labels)
+    labels = ", ".join(("namespace", "Pod", *(f"`{label}`" for label in query.labels)))
     return (
-        f"## {query.name}\n\n{query.description} Unit: {query.unit}. Labels: namespace, Pod, "
-        f"{labels}.\n\n```promql\n{query.render(context)}\n```\n\n{query.why}\n"
+        f"## {query.name}\n\n{query.description} Unit: {query.unit}. Labels: {labels}."
+        f"\n\n```promql\n{query.render(context)}\n```\n\n{query.why}\n\n"
+        f"**Trap.** {query.trap}\n\n**Without it.** {query.fallback}\n"
     )
 
 

@@ -260,7 +260,8 @@ class TelemetryReader:
     def _snapshot(
         self, now: float, fast: Mapping[str, SignalTable], asked: Mapping[str, _Asked]
     ) -> TelemetrySnapshot:
-        assembled = assemble(fast, self._usable_slow(now), window_seconds=self.window_seconds)
+        slow = self._usable_slow(now)
+        assembled = assemble(fast, slow, window_seconds=self.window_seconds)
         failed = {name: a.error for name, a in asked.items() if a.error is not None}
         remarks = [w for outcome in asked.values() for w in (*outcome.warnings, *outcome.partial)]
         remarks += assembled.remarks
@@ -274,7 +275,7 @@ class TelemetryReader:
             partial=_bounded(remark for outcome in asked.values() for remark in outcome.partial),
             failed=MappingProxyType(failed),
             engines=assembled.engines,
-            acceptance=assembled.acceptance,
+            gpus=slow.gpus,
             ambiguous=assembled.ambiguous,
             query_seconds=MappingProxyType({n: a.seconds for n, a in asked.items()}),
             series=MappingProxyType({n: a.table.series for n, a in asked.items() if a.table}),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from ridgeline.policy.facts import EngineFacts
 from ridgeline.telemetry.parse import EngineKey
+from ridgeline.telemetry.slow import GpuActivity
 
 PodKey = tuple[str, str]
 """Namespace and name of a Pod."""
@@ -28,7 +29,7 @@ class TelemetrySnapshot:
         failed: Slow queries that failed in this read, with the reason; their older values stay
             until they are too old.
         engines: Engines by (namespace, Pod), ordered by name; empty on an error.
-        acceptance: Acceptance p_i by engine, where the server speculates.
+        gpus: What a GPU exporter tells of the GPUs of each Pod, where the endpoint has one.
         ambiguous: Engines left out because two servers answer under their name.
         query_seconds: How long each query of this read took.
         series: How many series each query of this read returned.
@@ -46,7 +47,7 @@ class TelemetrySnapshot:
     partial: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[PodKey, tuple[EngineFacts, ...]] = field(default_factory=dict)
-    acceptance: Mapping[EngineKey, tuple[float, ...]] = field(default_factory=dict)
+    gpus: Mapping[PodKey, GpuActivity] = field(default_factory=dict)
     ambiguous: frozenset[EngineKey] = frozenset()
     query_seconds: Mapping[str, float] = field(default_factory=dict)
     series: Mapping[str, int] = field(default_factory=dict)
@@ -56,6 +57,16 @@ class TelemetrySnapshot:
     def data_age_seconds(self) -> float | None:
         """How long ago the endpoint last answered in full; `None` if never. For alerts."""
         return None if self.answered_at is None else max(0.0, self.taken_at - self.answered_at)
+
+    @property
+    def acceptance(self) -> Mapping[EngineKey, tuple[float, ...]]:
+        """Acceptance p_i by engine, where it is known."""
+        return {
+            EngineKey(namespace, pod, engine.engine): engine.acceptance
+            for (namespace, pod), engines in self.engines.items()
+            for engine in engines
+            if engine.acceptance is not None
+        }
 
     @property
     def newest_sample_age_seconds(self) -> float | None:

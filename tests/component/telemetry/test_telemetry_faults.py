@@ -9,6 +9,7 @@ from ridgeline.telemetry.backoff import Backoff
 from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.queries import FAST, REGISTRY, SLOW
 from ridgeline.telemetry.reader import TelemetryReader
+from ridgeline.telemetry.slow import GpuActivity
 from tests.component.telemetry.fake_prometheus import (
     HEALTHY,
     NOW,
@@ -56,7 +57,15 @@ async def test_a_healthy_endpoint(fake: FakePrometheus) -> None:
     assert engine.drafted_share == pytest.approx(0.5)
     assert (engine.running, engine.waiting) == (13, 2)
     assert (engine.tpot_p99_seconds, engine.step_latency_p99_seconds) == (0.03, 0.09)
+    assert (engine.waiting_for_capacity, engine.queue_seconds_per_second) == (1, 1.5)
+    assert (engine.preemptions_per_second, engine.kv_cache_use) == (0.25, 0.75)
+    assert engine.prompt_tokens_per_second == 700
+    assert (engine.mean_prompt_tokens, engine.mean_output_tokens) == (512, 128)
+    assert (engine.ttft_seconds, engine.tpot_p99_bounds) == (0.4, (0.025, 0.05))
+    assert engine.draft_tokens_per_second == 200
+    assert engine.acceptance == (0.6,)
     assert snapshot.acceptance == {("prod", "llm-0", "0"): (0.6,)}
+    assert snapshot.gpus == {POD: GpuActivity(tensor_active=0.2, dram_active=0.9)}
 
 
 async def test_all_queries_share_one_evaluation_time(fake: FakePrometheus) -> None:

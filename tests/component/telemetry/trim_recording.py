@@ -12,8 +12,13 @@ import sys
 from pathlib import Path
 
 PAGES = Path(__file__).with_name("pages")
-SOURCES = ("draft-k4", "none")
-CLIENTS = 16
+SOURCES = {
+    "draft-k4": "draft-k4/c16",
+    "none": "none/c16",
+    "dynamic-k4": "dynamic-k4/c16",
+    "dynamic-k4-off": "dynamic-k4/c32",
+}
+"""Recorded profile and load by the name of the committed pages."""
 FAMILIES = (
     "inter_token_latency_seconds",
     "request_time_per_output_token_seconds",
@@ -22,7 +27,16 @@ FAMILIES = (
     "generation_tokens",
     "num_requests_running",
     "num_requests_waiting",
+    "num_requests_waiting_by_reason",
+    "num_preemptions",
+    "kv_cache_usage_perc",
+    "prompt_tokens",
+    "prompt_tokens_by_source",
+    "request_prompt_tokens",
+    "request_generation_tokens",
+    "request_queue_time_seconds",
     "spec_decode_num_drafts",
+    "spec_decode_num_draft_tokens",
     "spec_decode_num_accepted_tokens_per_pos",
 )
 _WANTED = re.compile(
@@ -38,10 +52,10 @@ def trimmed(page: str) -> str:
 
 def main(recordings: Path) -> None:
     PAGES.mkdir(exist_ok=True)
-    for source in SOURCES:
+    for name, recorded in SOURCES.items():
         for moment in ("before", "after"):
-            page = (recordings / source / f"c{CLIENTS}-{moment}.prom").read_text()
-            (PAGES / f"{source}-{moment}.prom").write_text(trimmed(page))
+            page = (recordings / f"{recorded}-{moment}.prom").read_text()
+            (PAGES / f"{name}-{moment}.prom").write_text(trimmed(page))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """From tables of single signals to engines: who is in, who is left out, and why."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -11,7 +12,7 @@ from ridgeline.telemetry.assemble import Assembled
 from ridgeline.telemetry.assemble import assemble as assemble_view
 from ridgeline.telemetry.parse import EngineKey, SignalTable
 from ridgeline.telemetry.queries import FAST
-from ridgeline.telemetry.slow import SlowTables, slow_view
+from ridgeline.telemetry.slow import GpuActivity, SlowTables, slow_view
 
 A = EngineKey("prod", "llm-0", "0")
 B = EngineKey("prod", "llm-0", "1")
@@ -124,26 +125,146 @@ def test_one_scrape_is_not_remarked_on() -> None:
 
 
 def test_acceptance_of_engines_with_different_lookahead() -> None:
-    tables = {
-        "drafts": slow(100.0, A, B),
-        "accepted_per_position": accepted({A: 60.0, B: 80.0}, {A: 30.0}),
-    }
-    result = assemble(fast(A, B), tables, window_seconds=60)
-    assert result.acceptance == {A: (0.6, 0.3), B: (0.8,)}
+    result = acceptance(accepted({A: 60.0, B: 80.0}, {A: 30.0}), lookahead={A: 2, B: 1})
+    assert result == {"0": (0.6, 0.3), "1": (0.8,)}
 
 
 def test_acceptance_with_a_gap_is_unknown() -> None:
     """A position that is missing in the middle is no zero."""
-    tables = {"drafts": slow(100.0, A), "accepted_per_position": accepted({A: 60.0}, {}, {A: 10.0})}
-    assert assemble(fast(A), tables, window_seconds=60).acceptance == {}
+    assert acceptance(accepted({A: 60.0}, {}, {A: 10.0}), lookahead={A: 3}) == {"0": None}
 
 
-def test_acceptance_never_divides_numbers_of_two_moments() -> None:
+@pytest.mark.parametrize("late", ["drafts", "draft_tokens", "accepted_per_position"])
+def test_acceptance_never_divides_numbers_of_two_moments(late: str) -> None:
+    positions = accepted({A: 60.0})
+    assert acceptance(positions, lookahead={A: 1}) == {"0": (0.6,)}
+    assert acceptance(positions, lookahead={A: 1}, late=late) == {"0": None}
+
+
+@pytest.mark.parametrize("missing", ["drafts", "draft_tokens", "accepted_per_position"])
+def test_acceptance_needs_all_three_of_its_signals(missing: str) -> None:
+    assert acceptance(accepted({A: 60.0}), lookahead={A: 1}, missing=missing) == {"0": None}
+
+
+@pytest.mark.parametrize(("mean", "known"), [(2.0, True), (1.95, True), (1.9, False), (2.1, False)])
+def test_acceptance_is_unknown_where_the_lookahead_varied(mean: float, known: bool) -> None:
+    result = acceptance(accepted({A: 60.0}, {A: 30.0}), lookahead={A: mean})
+    assert result == {"0": (0.6, 0.3) if known else None}
+
+
+@pytest.mark.parametrize(("share", "known"), [(0.2, True), (0.05, False)])
+def test_acceptance_of_the_few_steps_that_drafted_stands_for_nothing(
+    share: float, known: bool
+) -> None:
+    """As in the tier of an in-engine schedule that drafts nothing."""
+    result = acceptance(accepted({A: 60.0}), lookahead={A: 1}, request_steps=100.0 / share)
+    assert result == {"0": (0.6,) if known else None}
+
+
+def acceptance(
+    positions: SlowTables,
+    *,
+    lookahead: dict[EngineKey, float],
+    request_steps: float = 100.0,
+    late: str = "",
+    missing: str = "",
+) -> dict[str, tuple[float, ...] | None]:
+    """Acceptance by engine of 100 drafts per second of so many tokens each."""
+    counted = SignalTable(values=dict.fromkeys(lookahead, request_steps))
     tables = {
-        "drafts": slow(100.0, A, taken_at=75.0),
-        "accepted_per_position": accepted({A: 60.0}, taken_at=0.0),
+        "drafts": replace(slow(100.0, *lookahead), request_steps=counted),
+        "draft_tokens": replace(
+            slow(0.0), table=SignalTable(values={k: 100.0 * n for k, n in lookahead.items()})
+        ),
+        "accepted_per_position": positions,
     }
-    assert assemble(fast(A), tables, window_seconds=60).acceptance == {}
+    tables.pop(missing, None)
+    if late:
+        tables[late] = replace(tables[late], taken_at=75.0)
+    engines = assemble(fast(*lookahead), tables, window_seconds=60).engines["prod", "llm-0"]
+    return {engine.engine: engine.acceptance for engine in engines}
+
+
+def test_the_mean_batch_of_a_server_without_creation_times_is_unknown() -> None:
+    """Several API-server processes each count the engine's steps."""
+    tables = {
+        "engine_steps": slow(10.0, A, B),
+        "drafts": slow(40.0, A),
+        "scrapes": slow(1.0, A, B),
+        "process_spread": slow(0.0, B),
+    }
+    several, one = assemble(fast(A, B), tables, window_seconds=60).engines["prod", "llm-0"]
+    assert (several.mean_batch, several.steps_per_second) == (None, 10.0)
+    assert one.mean_batch == 5.0
+    # Nobody looked for creation times in the same read: that says nothing about the server.
+    tables["process_spread"] = slow(0.0, B, taken_at=75.0)
+    unlooked, _ = assemble(fast(A, B), tables, window_seconds=60).engines["prod", "llm-0"]
+    assert unlooked.mean_batch == 5.0
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "bounds"),
+    [
+        (0.025, 0.05, (0.025, 0.05)),
+        (2.5e-302, 0.05, (0.0, 0.05)),
+        (0.025, 0.05000000000000001, (0.025, 0.05)),
+        (0.03, 0.03, (0.03, 0.03)),
+        (0.05, 0.075, None),
+        (0.01, 0.025, None),
+        (None, 0.05, None),
+        (0.025, None, None),
+    ],
+)
+def test_bounds_of_the_bucket_of_the_p99(
+    lower: float | None, upper: float | None, bounds: tuple[float, float] | None
+) -> None:
+    tables = {"tpot_p99": slow(0.03, A)}
+    if lower is not None:
+        tables["tpot_p99_lower"] = slow(lower, A)
+    if upper is not None:
+        tables["tpot_p99_upper"] = slow(upper, A)
+    (engine,) = assemble(fast(A), tables, window_seconds=60).engines["prod", "llm-0"]
+    assert (engine.tpot_p99_seconds, engine.tpot_p99_bounds) == (0.03, bounds)
+
+
+def test_bounds_of_another_moment_are_not_those_of_the_p99() -> None:
+    tables = {"tpot_p99": slow(0.03, A, taken_at=75.0)}
+    tables |= {"tpot_p99_lower": slow(0.025, A), "tpot_p99_upper": slow(0.05, A)}
+    (engine,) = assemble(fast(A), tables, window_seconds=60).engines["prod", "llm-0"]
+    assert engine.tpot_p99_bounds is None
+
+
+def test_every_slow_signal_lands_in_its_own_number() -> None:
+    names = {
+        "running": "running",
+        "waiting": "waiting",
+        "waiting_for_capacity": "waiting_for_capacity",
+        "queue_time": "queue_seconds_per_second",
+        "preemptions": "preemptions_per_second",
+        "kv_cache": "kv_cache_use",
+        "prompt_tokens": "prompt_tokens_per_second",
+        "prompt_length": "mean_prompt_tokens",
+        "output_length": "mean_output_tokens",
+        "ttft": "ttft_seconds",
+        "tpot_p99": "tpot_p99_seconds",
+        "step_latency_p99": "step_latency_p99_seconds",
+        "engine_steps": "steps_per_second",
+        "drafts": "drafts_per_second",
+        "draft_tokens": "draft_tokens_per_second",
+    }
+    tables = {name: slow(float(n), A) for n, name in enumerate(names, start=1)}
+    (engine,) = assemble(fast(A), tables, window_seconds=60).engines["prod", "llm-0"]
+    assert [getattr(engine, name) for name in names.values()] == [*range(1, len(names) + 1)]
+
+
+def test_gpus_are_told_by_pod_and_make_no_engine() -> None:
+    other = EngineKey("prod", "elsewhere", "0")
+    view = slow_view({"gpu_tensor_active": slow(0.2, A), "gpu_dram_active": slow(0.9, A, other)})
+    assert view.gpus == {
+        ("prod", "llm-0"): GpuActivity(tensor_active=0.2, dram_active=0.9),
+        ("prod", "elsewhere"): GpuActivity(dram_active=0.9),
+    }
+    assert view.numbers == {}
 
 
 def test_the_result_cannot_be_changed() -> None:
@@ -163,23 +284,11 @@ def test_every_fast_signal_lands_in_its_own_number() -> None:
     assert engine.tpot_seconds == 8.0 / 250.0
 
 
-def test_acceptance_of_engines_that_are_gone_is_gone() -> None:
-    tables = {"drafts": slow(100.0, A, B), "accepted_per_position": accepted({A: 60.0, B: 80.0})}
-    assert set(assemble(fast(A), tables, window_seconds=60).acceptance) == {A}
-
-
 def test_acceptance_whose_last_position_is_nan_is_unknown() -> None:
     """Without it the lookahead would seem shorter than it is."""
-    tables = {
-        "drafts": slow(100.0, A),
-        "accepted_per_position": SlowTables(
-            taken_at=0.0,
-            table=SignalTable(values={A: 60.0}, not_finite=frozenset({A})),
-            request_steps=EMPTY,
-            positions={0: SignalTable(values={A: 60.0})},
-        ),
-    }
-    assert assemble(fast(A), tables, window_seconds=60).acceptance == {}
+    positions = accepted({A: 60.0})
+    broken = replace(positions.table, not_finite=frozenset({A}))
+    assert acceptance(replace(positions, table=broken), lookahead={A: 1}) == {"0": None}
 
 
 @pytest.mark.parametrize("drafts_taken_at", [0.0, 75.0])

@@ -30,23 +30,31 @@ def test_every_query_declares_what_it_uses(query: NamedQuery) -> None:
 def test_every_query_says_what_it_is_and_why(query: NamedQuery) -> None:
     assert query.unit
     assert query.description.endswith(".")
-    assert query.why.endswith(".")
+    for text in (query.why, query.trap, query.fallback):
+        assert text.endswith(".")
 
 
 @queries
 def test_every_selector_carries_the_matchers(query: NamedQuery) -> None:
     promql = query.render(context_of(matchers=(Matcher(label="cluster", value="a"),)))
-    selectors = re.findall(r"vllm:\w+(\{.*?\})?", promql)
+    selectors = re.findall(r"(?:vllm:|DCGM_)\w+(\{.*?\})?", promql)
     assert selectors
-    assert set(selectors) == {'{cluster="a"}'}
+    assert all(re.fullmatch(r'\{(\w+!?="\w*", )?cluster="a"\}', each) for each in selectors)
 
 
 @queries
 def test_no_query_asks_for_one_serving(query: NamedQuery) -> None:
     """The labels only group; nothing selects a namespace or a Pod."""
     promql = query.render(context_of(namespace_label="ns", pod_label="who"))
-    assert "by (ns, who, engine" in promql
-    assert set(re.findall(r"\{.*?\}", promql)) == {"{}"}
+    assert "by (ns, who, engine" in promql or ("by (ns, who)" in promql and not query.labels)
+    matched = set(re.findall(r"\{(.*?)\}", promql))
+    assert matched <= {
+        "",
+        'reason="capacity"',
+        'source="local_compute"',
+        'exported_pod=""',
+        'exported_pod!=""',
+    }
 
 
 def test_the_five_fast_queries() -> None:
