@@ -56,6 +56,13 @@ class OperatorMetrics:
         self.writes = self._counter(
             "ridgeline_writes_total", "Writes to the Kubernetes API by what was written.", "kind"
         )
+        self.recording = self._gauge(
+            "ridgeline_recording",
+            "1 while passes are recorded; 0 where it is off or the disk failed.",
+        )
+        self.record_dropped = self._counter(
+            "ridgeline_record_dropped_total", "Passes that the record lacks: the disk was too slow."
+        )
         self._concurrency = self._serving_gauge(
             "ridgeline_serving_concurrency", "Mean requests in decode per engine."
         )

@@ -19,6 +19,7 @@ from ridgeline.controller.budget import rolling
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import Leader, Reports, Targets
+from ridgeline.controller.recorder import PassSink
 from ridgeline.controller.reporter import NotLeaderError, Reporter, reference
 from ridgeline.controller.rolling import Order, Refusal, TargetMovedError, begin, rehearse
 from ridgeline.controller.view import Snapshots, View, look, spec_of
@@ -64,7 +65,9 @@ class Reconciler:
         options: Options,
         metrics: OperatorMetrics,
         around: Surroundings | None = None,
+        sink: PassSink | None = None,
     ) -> None:
+        self._sink = sink
         self._store = store
         self._knowledge = Knowledge(around)
         self._targets = targets
@@ -155,13 +158,15 @@ class Reconciler:
         problem = await self._obstacle(view, mind)
         # Nobody acts on a serving with an obstacle; what would be best is still worth telling.
         settings = replace(view.settings, suspended=True) if problem else view.settings
-        decision = decide(view.facts, settings, view.memory, view.now)
+        decision = decided = decide(view.facts, settings, view.memory, view.now)
         if problem is not None:
             decision = replace(decision, reason=problem.reason, message=problem.message)
         elif decision.outcome is Outcome.SWITCH:
             spent = self._spent_roll_budget(view)
             decision = _held_for_budget(decision, view, spent) if spent else decision
         self._observe(view, decision)
+        if self._sink is not None:
+            self._sink.saw(replace(view, settings=settings), decided, decision)
         if decision.outcome is not Outcome.SWITCH:
             mind.fast = decision.memory.fast
             await self._reporter.report(replace(view, memory=decision.memory), decision, problem)

@@ -33,6 +33,7 @@ from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import AlwaysLeader
 from ridgeline.controller.reconciler import Reconciler
+from ridgeline.controller.recorder import recorder_of
 from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_config
 from ridgeline.telemetry.backoff import Backoff
 from ridgeline.telemetry.reader import TelemetryReader
@@ -109,6 +110,7 @@ class Operator:
             if lease.enabled
             else None
         )
+        recorder = recorder_of(self._config, self._metrics)
         reconciler = Reconciler(
             store=self._store,
             targets=TargetApi(api),
@@ -122,6 +124,7 @@ class Operator:
             ),
             metrics=self._metrics,
             around=self._around,
+            sink=recorder,
         )
         cadence = Cadence(
             store=self._store,
@@ -147,10 +150,14 @@ class Operator:
                 "in the configuration file, or end what uses it"
             ) from error
         endpoints.start()
+        if recorder is not None:
+            recorder.start()
         log.info("started", extra={"version": __version__, "port": endpoints.port})
         try:
             await self._serve(api, leadership, reconciler, cadence, stop)
         finally:
+            if recorder is not None:
+                recorder.stop()
             endpoints.stop()
 
     async def _serve(

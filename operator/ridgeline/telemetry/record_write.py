@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import BufferedWriter
 from pathlib import Path
@@ -141,6 +142,11 @@ class RecordFolder:
         try:
             self.flush()
         finally:
+            self._end_file()
+
+    def abandon(self) -> None:
+        """Close the file as it is; what was added since the last write is given up."""
+        with suppress(OSError):
             self._end_file()
 
     def _begin_file(self, *, room_for: int) -> None:

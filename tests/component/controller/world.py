@@ -12,6 +12,7 @@ from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import TelemetrySource
 from ridgeline.controller.reconciler import Reconciler
+from ridgeline.controller.recorder import PassSink
 from ridgeline.engine.container import Container, EnvItem
 from ridgeline.engine.speculative_config import Profile, render
 from ridgeline.policy.placement import PodNeeds
@@ -98,6 +99,7 @@ class Process:
         max_rolls: int = 3,
         faults: Faults | None = None,
         around: Surroundings | None = None,
+        sink: PassSink | None = None,
     ) -> None:
         self.cluster = cluster
         self.store = WatchStore()
@@ -116,6 +118,7 @@ class Process:
             ),
             metrics=self.metrics,
             around=around,
+            sink=sink,
         )
         self.cadence = Cadence(
             store=self.store,
