@@ -21,7 +21,7 @@ from ridgeline.terms.precision import Precision
 _TERA: Final = 1e12
 _GIGA: Final = 1e9
 
-_BYTES: Final[dict[Precision, float]] = {
+WEIGHT_BYTES: Final[dict[Precision, float]] = {
     Precision.BF16: 2.0,
     Precision.FP8: 1.0,
     Precision.W8A16: 1.0,
@@ -112,7 +112,7 @@ class Accelerator:
             rate = self.fp8_tflops
         elif runs_as is Precision.FP4 and self.fp4_tflops is not None:
             rate = self.fp4_tflops
-        return rate * _TERA * _BYTES[runs_as] / (2.0 * self.bandwidth_gb_s * _GIGA)
+        return rate * _TERA * WEIGHT_BYTES[runs_as] / (2.0 * self.bandwidth_gb_s * _GIGA)
 
 
 _LEAST: Final = 1e-3

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from ridgeline.costmodel.shape import ModelShape
 from ridgeline.terms.methods import Method
+from ridgeline.terms.precision import Precision
 
 
 class Origin(StrEnum):
@@ -93,6 +94,8 @@ class Arm:
         lookahead: Lookahead K; 0 of a profile that drafts nothing.
         draft: Shape of the head or draft model; `None` where the method has none or it is not
             known (the table then cannot say).
+        draft_precision: Of the draft's weights; `None` for the usual one (16 bits, and that of the
+            target for MTP, whose layers are part of it).
         tree_nodes: Nodes of a draft tree that are verified beside the root; `None` for a chain.
         tree_width: Drafts kept alive in parallel by each draft pass (top-k); 1 for a chain.
         acceptance: How often it is right; `None` while nothing is known.
@@ -106,6 +109,7 @@ class Arm:
     method: Method
     lookahead: int = 0
     draft: ModelShape | None = None
+    draft_precision: Precision | None = None
     tree_nodes: int | None = None
     tree_width: int = 1
     acceptance: Acceptance | None = None

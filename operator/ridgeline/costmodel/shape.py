@@ -49,6 +49,8 @@ class ModelShape:
         windowed_kv_elements_per_token: The same over layers with sliding-window attention, whose
             cache ends to grow at `window` tokens.
         window: Tokens of the sliding window; 0 without one.
+        kv_splits: Most GPUs that the cache of one token can be divided over (its KV heads; 1 with
+            MLA); beyond that each GPU keeps a copy. `None` when it divides over any number.
         checked: Whether the facts were read in a published configuration; `False` from memory.
         source: Where they come from.
 
@@ -65,6 +67,7 @@ class ModelShape:
     kv_elements_per_token: float
     windowed_kv_elements_per_token: float = 0.0
     window: int = 0
+    kv_splits: int | None = None
     checked: bool
     source: str
 
@@ -78,6 +81,8 @@ class ModelShape:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{self.name}: {name} is {value}: give 0 or more")
+        if self.kv_splits is not None and self.kv_splits < 1:
+            raise ValueError(f"{self.name}: kv_splits is {self.kv_splits}: give 1 or more, or None")
         if self.window < 0:
             raise ValueError(f"{self.name}: window is {self.window}: give 0 or more")
         if self.experts is not None and self.experts.params >= self.params:

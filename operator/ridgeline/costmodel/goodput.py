@@ -1,0 +1,149 @@
+"""Goodput of a profile by concurrency: accepted tokens per second of one engine.
+
+    goodput(B) = B · E[L] ÷ T(B)         up to the concurrency that memory or the engine admits
+    S(B)       = goodput ÷ goodput without speculation = E[L] · T(none) ÷ T(profile)
+    TPOT(B)    = T(B) ÷ E[L]
+
+Where step times were observed T carries what was learned: T·exp(g). A profile that was not seen
+takes the g of the one that was seen longest, so that its ratio to that one stays the model's.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ridgeline.costmodel.arm import Arm
+from ridgeline.costmodel.cannot_say import CannotSay
+from ridgeline.costmodel.constants import CONSTANTS, Constants
+from ridgeline.costmodel.deployment import Deployment
+from ridgeline.costmodel.memory import Room, room_of
+from ridgeline.costmodel.step_time import StepModel, step_model
+from ridgeline.costmodel.uncertainty import ratio_sd
+from ridgeline.costmodel.workload import Workload
+
+MOST_SCALE: Final = 3.0
+"""Most that a learned ln of step time may say (a factor of 20)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmModel:
+    """A profile, ready to be asked for its goodput.
+
+    Attributes:
+        arm: The profile.
+        step: Its step time.
+        room: How many requests it has room for.
+        scale: Factor on its step times that was learned.
+    """
+
+    arm: Arm
+    step: StepModel
+    room: Room
+    scale: float
+
+    def goodputs(self, concurrencies: Sequence[float]) -> list[float]:
+        """Return tokens per second at each concurrency; flat above the most that is admitted."""
+        most, tokens = self.room.max_concurrency, self.step.length / self.scale
+        inside = [min(most, each) for each in concurrencies]
+        times = self.step.sweep(inside)
+        return [each * tokens / seconds for each, seconds in zip(inside, times, strict=True)]
+
+    def goodput(self, concurrency: float, *, admitted: bool = True) -> float:
+        """Return tokens per second at a concurrency.
+
+        Args:
+            concurrency: Requests in decode.
+            admitted: Whether to stop at the most that the engine admits.
+        """
+        if admitted and concurrency > self.room.max_concurrency:
+            concurrency = self.room.max_concurrency
+        return concurrency * self.step.length / (self.step.seconds(concurrency) * self.scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What is predicted of one profile at one concurrency.
+
+    Attributes:
+        profile: Its name.
+        concurrency: Requests in decode per engine.
+        tokens_per_second: Output tokens per second of one engine.
+        tpot_seconds: Time per output token that a request sees.
+        speedup: Goodput relative to the profile without speculation.
+        speedup_sd: Standard deviation of ln of it.
+        admitted: Whether the engine admits that many requests; if not, numbers are at its most.
+        seen: Whether the profile's own step times were observed here.
+    """
+
+    profile: str
+    concurrency: float
+    tokens_per_second: float
+    tpot_seconds: float
+    speedup: float
+    speedup_sd: float
+    admitted: bool
+    seen: bool
+
+
+def arm_models(
+    deployment: Deployment,
+    arms: Sequence[Arm],
+    workload: Workload,
+    constants: Constants = CONSTANTS,
+) -> list[ArmModel | CannotSay]:
+    """Return each profile ready to be asked, or why it cannot be."""
+    usual = _scale_of_unseen(arms)
+    found: list[ArmModel | CannotSay] = []
+    for arm in arms:
+        step = step_model(deployment, arm, workload, constants)
+        if isinstance(step, CannotSay):
+            found.append(step)
+            continue
+        room = room_of(deployment, arm, workload, constants)
+        if isinstance(room, CannotSay):
+            found.append(room)
+            continue
+        learned = arm.calibration.log_scale if arm.calibration.seen else usual
+        scale = math.exp(min(max(learned, -MOST_SCALE), MOST_SCALE))
+        found.append(ArmModel(arm=arm, step=step, room=room, scale=scale))
+    return found
+
+
+def estimate(
+    deployment: Deployment, arm: Arm, none: Arm, workload: Workload, concurrency: float
+) -> Estimate | CannotSay:
+    """Return what is predicted of a profile at a concurrency.
+
+    Args:
+        deployment: The target.
+        arm: The profile.
+        none: The profile without speculation, which may be the same.
+        workload: The mean request.
+        concurrency: Requests in decode per engine, a positive number.
+    """
+    if not (math.isfinite(concurrency) and 1e-3 <= concurrency <= 1e6):
+        return CannotSay(reason=f"concurrency is {concurrency}", way_out="give 0.001 to 1e6")
+    one, other = arm_models(deployment, (arm, none), workload)
+    if isinstance(one, CannotSay):
+        return one
+    if isinstance(other, CannotSay):
+        return other
+    goodput, base = one.goodput(concurrency), other.goodput(concurrency)
+    held = min(concurrency, one.room.max_concurrency)
+    same = arm.name == none.name
+    return Estimate(
+        profile=arm.name,
+        concurrency=concurrency,
+        tokens_per_second=goodput,
+        tpot_seconds=held / goodput,
+        speedup=goodput / base,
+        speedup_sd=0.0 if same else ratio_sd(deployment, arm, none, CONSTANTS),
+        admitted=concurrency <= one.room.max_concurrency,
+        seen=arm.calibration.seen,
+    )
+
+
+def _scale_of_unseen(arms: Sequence[Arm]) -> float:
+    longest = max(arms, key=lambda each: each.calibration.windows, default=None)
+    return longest.calibration.log_scale if longest and longest.calibration.seen else 0.0

@@ -1,0 +1,116 @@
+"""What a predicted table rests on, in words for a person."""
+
+from collections.abc import Sequence
+
+from ridgeline.costmodel.border import Edges
+from ridgeline.costmodel.deployment import Deployment
+from ridgeline.costmodel.goodput import ArmModel
+from ridgeline.costmodel.ridge import number
+from ridgeline.costmodel.workload import Workload
+
+
+def basis(deployment: Deployment, workload: Workload, models: Sequence[ArmModel]) -> str:
+    """Return what was predicted, and on what."""
+    gpus = deployment.tensor_parallel * deployment.pipeline_parallel
+    where = deployment.accelerator.name if gpus == 1 else f"{gpus} × {deployment.accelerator.name}"
+    seen = [each.arm.name for each in models if each.arm.calibration.seen]
+    learned = f"; step times of {', '.join(seen)} were observed here" if seen else ""
+    return (
+        f"predicted for {deployment.model.name} at {deployment.precision.value} on {where} with "
+        f"contexts of {workload.context_tokens:.0f} tokens{learned}"
+    )
+
+
+def border(below: ArmModel, above: ArmModel, edges: Edges) -> str:
+    """Return where a profile gives way to the next, and what ends it."""
+    cutoff = edges.cutoff
+    high = number(edges.high) if edges.high is not None else "no upper edge"
+    return (
+        f"{below.arm.name} up to {number(cutoff)} requests per engine "
+        f"({number(edges.low)} to {high}), then {above.arm.name}: it yields "
+        f"{below.step.length:.2f} tokens a step against {above.step.length:.2f}, in a step that "
+        f"takes {_times(below, above, 1.0)} times as long at 1 request and "
+        f"{_times(below, above, cutoff)} times at {number(cutoff)}, {_ends(below, above, cutoff)}"
+    )
+
+
+def last_row(last: ArmModel, none: ArmModel, points: Sequence[float], *, alone: bool) -> str:
+    """Return what holds up to the most that the engine admits."""
+    room = last.room
+    by = "KV memory" if room.by_memory else "the engine's limit of requests"
+    if last is not none:
+        return (
+            f"{last.arm.name} is best up to the {number(room.max_concurrency)} requests that "
+            f"{by} admits"
+        )
+    if alone:
+        return "no profile that speculates wins by the margin at any concurrency"
+    return f"{none.arm.name} above, up to the {number(points[-1])} requests that are admitted"
+
+
+def narrow(lost: str, kept: str) -> str:
+    """Return why a profile lost its range to its neighbour."""
+    return (
+        f"the range of {lost} lies within the band of a border next to it and goes to {kept}: a "
+        "range that narrow is not worth a roll"
+    )
+
+
+def torn(name: str) -> str:
+    """Return why one of two ranges of a profile is missing."""
+    return (
+        f"{name} is best in two ranges apart; it keeps the one where it matters more, since a "
+        "profile stands in one row"
+    )
+
+
+def beaten(name: str, margin: float) -> str:
+    """Return why a profile has no row."""
+    return f"{name} wins nowhere by {margin:.0%}, and has no row"
+
+
+def never_sure(name: str) -> str:
+    """Return that a gain is smaller than its error."""
+    return (
+        f"what {name} is predicted to gain is within the error of the prediction at every "
+        "concurrency: compare both profiles here"
+    )
+
+
+def flat(name: str) -> str:
+    """Return that a cut-off has no upper edge."""
+    return (
+        f"the gain of {name} falls so slowly that its cut-off has no upper edge: the band is "
+        "unbounded until both profiles were seen"
+    )
+
+
+def perhaps(name: str) -> str:
+    """Return that a loss is smaller than its error."""
+    return f"{name} may pay after all: its predicted loss is within the error of the prediction"
+
+
+def _times(below: ArmModel, above: ArmModel, concurrency: float) -> str:
+    one = below.step.seconds(min(concurrency, below.room.max_concurrency)) * below.scale
+    other = above.step.seconds(min(concurrency, above.room.max_concurrency)) * above.scale
+    return f"{one / other:.2f}"
+
+
+def _ends(below: ArmModel, above: ArmModel, concurrency: float) -> str:
+    """Return the largest thing that a profile pays for at its cut-off."""
+    held = below.room.max_concurrency
+    if held < concurrency and held < above.room.max_concurrency:
+        return (
+            f"and its draft leaves KV memory for {number(held)} requests, where the other has "
+            f"{number(above.room.max_concurrency)}"
+        )
+    one, other = below.step.parts(concurrency), above.step.parts(concurrency)
+    costs = {
+        "arithmetic on the drafts that are verified": one.compute - other.compute,
+        "drafting": one.draft - other.draft,
+        "reading more weights (experts)": one.memory - other.memory,
+        "exchange between GPUs": one.all_reduce - other.all_reduce,
+        "steps above the captured size": one.eager - other.eager,
+        "a drafter that is loaded and idle": one.price - other.price,
+    }
+    return f"mostly for {max(costs, key=lambda each: costs[each])}"
