@@ -24,8 +24,8 @@ FAST_QUERIES: Final = (
         ),
         trap=(
             "The stamp of an instant answer is the evaluation time, however old the sample. Clocks "
-            "of Prometheus and operator that differ shift every age; the answer's Date header is "
-            "compared, and a difference above 30 s is remarked on."
+            "of Prometheus and operator that differ shift every age: the answer's Date header is "
+            "compared with the operator's own."
         ),
         fallback="An engine of which only rates are known is as old as the window.",
         cadence=Cadence.EVERY_TICK,

@@ -190,7 +190,7 @@ class TelemetryReader:
             seconds=loop.time() - started,
             table=table,
             positions=positions,
-            warnings=(*answer.warnings, *(f"query {name}: {r}" for r in table.remarks)),
+            warnings=answer.warnings,
             partial=answer.partial,
         )
 
@@ -263,9 +263,10 @@ class TelemetryReader:
         slow = self._usable_slow(now)
         assembled = assemble(fast, slow, window_seconds=self.window_seconds)
         failed = {name: a.error for name, a in asked.items() if a.error is not None}
-        remarks = [w for outcome in asked.values() for w in (*outcome.warnings, *outcome.partial)]
-        remarks += assembled.remarks
+        remarks = [*assembled.remarks]
         remarks += [f"query {name} failed: {reason}" for name, reason in failed.items()]
+        remarks += _about_series({n: a.table.remarks for n, a in asked.items() if a.table})
+        remarks += [w for outcome in asked.values() for w in (*outcome.warnings, *outcome.partial)]
         return TelemetrySnapshot(
             endpoint=self.endpoint.name,
             taken_at=now,
@@ -283,6 +284,18 @@ class TelemetryReader:
                 {name: abs(now - tables.taken_at) for name, tables in self._slow.items()}
             ),
         )
+
+
+def _about_series(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """What is wrong with series, once for all queries that found it: most find the same."""
+    queries: dict[str, list[str]] = {}
+    for name, texts in remarks.items():
+        for text in texts:
+            queries.setdefault(text, []).append(name)
+    return [
+        f"query {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {text}"
+        for text, names in queries.items()
+    ]
 
 
 def _bounded(warnings: Iterable[str]) -> tuple[str, ...]:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from tests.cluster.prometheus import start_prometheus
 from tests.component.telemetry.exporter import Exporter
+from tests.component.telemetry.looking import read
 from tests.component.telemetry.scene import READY_AT, REPLICAS, Scene, scrape_config
 
 
@@ -26,3 +28,11 @@ def scene(prometheus_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> 
             yield Scene(url=prometheus.url, exporter=exporter, ready_at=time.time())
         finally:
             prometheus.stop()
+
+
+@pytest.fixture
+async def snapshot(scene: Scene) -> TelemetrySnapshot:
+    """What the reader makes of the scene, at the same moment for every test."""
+    result = await read(scene.endpoint(), scene.ready_at)
+    assert result.error is None
+    return result

@@ -16,18 +16,26 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.component.telemetry.made_up import MADE_UP, made_up_page
+
 LOAD_SECONDS = 20.0
-"""How long the recorded load ran between the two pages."""
+"""How long the recorded load ran between the two pages; a made-up one runs as long."""
 
 _PAGES = Path(__file__).with_name("pages")
 _LINE = re.compile(r"(?P<series>[^ ]+) (?P<value>[^ ]+)")
-_GAUGE = re.compile(r"vllm:num_requests_|\w+_created")
+_GAUGE = re.compile(r"vllm:(num_requests_|kv_cache_usage_perc)|\w+_created")
 
 
 @cache
 def page(source: str, moment: str) -> Mapping[str, float]:
-    """Series → value of a committed page, in its order."""
-    lines = (_PAGES / f"{source}-{moment}.prom").read_text().splitlines()
+    """Series → value of a page, in its order: committed, made up, or a recording elsewhere.
+
+    A source with a `/` in it is the path of a recording without `-before.prom` or `-after.prom`.
+    """
+    if source in MADE_UP:
+        return {s: v * (moment == "after") for s, v in made_up_page(MADE_UP[source]).items()}
+    stem = source if "/" in source else str(_PAGES / source)
+    lines = Path(f"{stem}-{moment}.prom").read_text().splitlines()
     found = (_LINE.fullmatch(line) for line in lines if not line.startswith("#"))
     return {match["series"]: float(match["value"]) for match in found if match}
 
@@ -47,7 +55,7 @@ class Replica:
     """What one path of the exporter serves; every time is seconds since the exporter started.
 
     Attributes:
-        source: Recorded profile.
+        source: Recorded or made-up load.
         paces: Speed of each engine, 1 as recorded.
         serves_from, serves_until: Outside of these it answers 503.
         reset_at: The server restarts then: its counters begin at 0.
@@ -77,9 +85,9 @@ class Replica:
         share = pace * (seconds - (self.reset_at or 0.0) * restarted) / LOAD_SECONDS
         lines = []
         for series, start in before.items():
-            value = (0.0 if restarted else start) + (after[series] - start) * share
+            value = (0.0 if restarted else start) + (after.get(series, start) - start) * share
             if _GAUGE.search(series):
-                value = self.created if "_created" in series else after[series]
+                value = self.created if "_created" in series else after.get(series, start)
             labelled = series.replace('engine="0"', f'engine="{number}"')
             lines.append(f"{labelled} {value!r}\n")
         return "".join(lines)

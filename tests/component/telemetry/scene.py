@@ -1,8 +1,10 @@
 """The replicas that the real Prometheus scrapes, and how."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from ridgeline.telemetry.endpoint import Endpoint
+from tests.component.telemetry import rewrites
 from tests.component.telemetry.exporter import Exporter, Replica
 
 WINDOW_SECONDS = 10.0
@@ -15,48 +17,16 @@ FAILS_AT = 11.0
 RESET_AT = 8.5
 YOUNG_SINCE = 11.0
 
-_ITL = "vllm:inter_token_latency_seconds"
-_OLD_ITL = "vllm:time_per_output_token_seconds"
+RECORDINGS = Path(__file__).parents[4] / "shared" / "recordings"
+"""Whole pages of a real server, beside the checkout on some machines."""
 
-
-def _old_names(text: str) -> str:
-    """As vLLM up to 0.10.1 names them."""
-    return text.replace(_ITL, _OLD_ITL)
-
-
-def _both_names(text: str) -> str:
-    """As vLLM 0.10.2 to 0.14 can name them: the same numbers twice."""
-    return text + "".join(
-        line.replace(_ITL, _OLD_ITL) for line in text.splitlines(keepends=True) if _ITL in line
-    )
-
-
-def _nan_sum(text: str) -> str:
-    lines = text.splitlines()
-    return "".join(
-        f"{line.split()[0]} NaN\n" if line.startswith(f"{_ITL}_sum") else f"{line}\n"
-        for line in lines
-    )
-
-
-def _none_finished(text: str) -> str:
-    """Long answers under way: counters of finished requests do not move."""
-    return "".join(
-        line
-        for line in text.splitlines(keepends=True)
-        if not line.startswith("vllm:request_time_per_output_token_seconds")
-    )
-
-
-def _no_engine_label(text: str) -> str:
-    return text.replace('engine="0",', "")
-
+RECORDED = ("draft-k4/c16", "eagle-k3/c16", "none/c16", "dynamic-k4/c16", "dynamic-k4/c32")
 
 REPLICAS = {
     "speculating": Replica(source="draft-k4"),
     "plain": Replica(source="none"),
     "parallel": Replica(source="draft-k4", paces=(1.0, 0.5)),
-    "first-answers": Replica(source="draft-k4", rewrite=_none_finished),
+    "first-answers": Replica(source="draft-k4", rewrite=rewrites.none_finished),
     "idle": Replica(source="draft-k4", paces=(0.0,)),
     "twice": Replica(source="draft-k4"),
     "clash": Replica(source="draft-k4"),
@@ -64,14 +34,39 @@ REPLICAS = {
     "restarted": Replica(source="draft-k4", reset_at=RESET_AT),
     "failing": Replica(source="draft-k4", serves_until=FAILS_AT),
     "young": Replica(source="draft-k4", serves_from=YOUNG_SINCE),
-    "broken": Replica(source="draft-k4", rewrite=_nan_sum),
-    "old-names": Replica(source="draft-k4", rewrite=_old_names),
-    "both-names": Replica(source="draft-k4", rewrite=_both_names),
-    "unlabelled-engine": Replica(source="draft-k4", rewrite=_no_engine_label),
+    "broken": Replica(source="draft-k4", rewrite=rewrites.nan_sum),
+    "old-names": Replica(source="draft-k4", rewrite=rewrites.old_names),
+    "both-names": Replica(source="draft-k4", rewrite=rewrites.both_names),
+    "unlabelled-engine": Replica(source="draft-k4", rewrite=rewrites.no_engine_label),
     "nameless": Replica(source="draft-k4"),
+    "saturated": Replica(source="draft-k4", rewrite=rewrites.saturated),
+    "before-sources": Replica(source="draft-k4", rewrite=rewrites.before_sources),
+    "before-reasons": Replica(source="draft-k4", rewrite=rewrites.before_reasons),
+    "several-processes": Replica(source="draft-k4", rewrite=rewrites.several_processes),
+    "shorter-drafts": Replica(source="draft-k4", rewrite=rewrites.shorter_drafts),
+    "scheduled": Replica(source="dynamic-k4"),
+    "scheduled-off": Replica(source="dynamic-k4-off"),
+    "half-engine": Replica(
+        source="draft-k4", paces=(1.0, 0.5), rewrite=rewrites.without_second_itl
+    ),
+    "lost-engine": Replica(
+        source="draft-k4", paces=(1.0, 0.5), rewrite=rewrites.without_second_engine
+    ),
+    "even-plain": Replica(source="even-plain"),
+    "even-speculating": Replica(source="even-speculating"),
+    "crawling": Replica(source="crawling"),
+    "gateway": Replica(source="draft-k4", rewrite=rewrites.two_pods_behind_one),
+    "gpu-exporter": Replica(source="none", rewrite=rewrites.gpu_page),
+    "gpu-exporter-unlabelled": Replica(source="none", rewrite=rewrites.other_gpu_page),
     "bare": Replica(source="draft-k4", rewrite=lambda text: "process_start_time_seconds 1\n"),
 }
-"""By path of the exporter; the Pod has the same name, save for what `_pod` says."""
+"""By path of the exporter; the Pod has the same name, save for what `_labels` says."""
+
+if RECORDINGS.is_dir():
+    REPLICAS |= {
+        f"recorded-{name.replace('/', '-')}": Replica(source=str(RECORDINGS / name))
+        for name in RECORDED
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,13 +84,16 @@ class Scene:
     exporter: Exporter
     ready_at: float
 
-    def endpoint(self) -> Endpoint:
-        """Prometheus as the reader is to ask it."""
-        return Endpoint(name="real", url=self.url)
+    def endpoint(self, **labels: str) -> Endpoint:
+        """Prometheus as the reader is to ask it, with other labels where told."""
+        return Endpoint(name="real", url=self.url, **labels)  # type: ignore[arg-type]
 
 
 def _labels(path: str) -> dict[str, str]:
     labels = {"__metrics_path__": f"/{path}/metrics", "namespace": NAMESPACE, "cluster": 'a"b\\c'}
+    if path == "gpu-exporter-unlabelled":
+        # Prometheus adds no Pod of its own: the exporter's labels stay as they are.
+        return {"__metrics_path__": labels["__metrics_path__"], "instance": path}
     # Two different servers under one Pod name, and a series that names no Pod.
     pod = {"clash-elsewhere": "clash", "nameless": ""}.get(path, path)
     return labels | ({"pod": pod} if pod else {}) | {"instance": f"{path}:8000"}

@@ -5,14 +5,13 @@ import time
 
 import pytest
 
-from ridgeline.policy.facts import EngineFacts
 from ridgeline.telemetry.client import PrometheusClient
 from ridgeline.telemetry.endpoint import Endpoint, Matcher
 from ridgeline.telemetry.parse import Answer, EngineKey
 from ridgeline.telemetry.queries import REGISTRY, query_context
-from ridgeline.telemetry.reader import TelemetryReader
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from tests.component.telemetry.exporter import recorded_rate
+from tests.component.telemetry.looking import close_to, decoded, engines, only, read
 from tests.component.telemetry.scene import FAILS_AT, NAMESPACE, READY_AT, WINDOW_SECONDS, Scene
 
 pytestmark = pytest.mark.prometheus
@@ -23,41 +22,6 @@ STEPS = "iteration_tokens_total_count"
 TOKENS = "generation_tokens_total"
 FIRST = "time_to_first_token_seconds_count"
 DRAFTS = "spec_decode_num_drafts_total"
-
-RATE_TOLERANCE = 0.1
-"""A scrape can be late by a tenth of the window on a busy machine; ratios of one scrape cannot."""
-
-
-async def read(endpoint: Endpoint, at: float) -> TelemetrySnapshot:
-    reader = TelemetryReader(endpoint, window_seconds=WINDOW_SECONDS)
-    try:
-        return await reader.read(at)
-    finally:
-        await reader.close()
-
-
-@pytest.fixture
-async def snapshot(scene: Scene) -> TelemetrySnapshot:
-    result = await read(scene.endpoint(), scene.ready_at)
-    assert result.error is None
-    return result
-
-
-def engines(snapshot: TelemetrySnapshot, pod: str) -> tuple[EngineFacts, ...]:
-    return snapshot.engines[NAMESPACE, pod]
-
-
-def only(snapshot: TelemetrySnapshot, pod: str) -> EngineFacts:
-    (engine,) = engines(snapshot, pod)
-    return engine
-
-
-def close_to(source: str, series: str, *, pace: float = 1.0) -> object:
-    return pytest.approx(recorded_rate(source, series) * pace, rel=RATE_TOLERANCE)
-
-
-def decoded(source: str) -> float:
-    return recorded_rate(source, TOKENS) - recorded_rate(source, FIRST)
 
 
 def test_every_query_is_answered(snapshot: TelemetrySnapshot) -> None:
@@ -102,7 +66,8 @@ def test_speculation_shows_in_drafts_and_acceptance(snapshot: TelemetrySnapshot)
         for n in range(4)
     ]
     expected = [rate / recorded_rate("draft-k4", DRAFTS) for rate in accepted]
-    p = snapshot.acceptance[EngineKey(NAMESPACE, "speculating", "0")]
+    p = engine.acceptance
+    assert p is not None
     assert p == pytest.approx(expected, rel=0.01)
     # Every request's last draft is cut off by max_tokens: a few per cent.
     assert engine.acceptance_length == pytest.approx(1 + sum(p), rel=0.04)
@@ -113,7 +78,8 @@ def test_a_server_without_speculation_has_no_drafts(snapshot: TelemetrySnapshot)
     assert engine.drafts_per_second is None
     assert engine.drafted_share is None
     assert engine.acceptance_length == pytest.approx(1.0, abs=0.001)
-    assert EngineKey(NAMESPACE, "plain", "0") not in snapshot.acceptance
+    assert engine.acceptance is None
+    assert engine.draft_tokens_per_second is None
 
 
 def test_p99_is_read_under_both_its_names(snapshot: TelemetrySnapshot) -> None:
@@ -165,7 +131,7 @@ def test_a_pod_in_two_scrape_jobs_counts_once(snapshot: TelemetrySnapshot) -> No
 
 
 def test_two_servers_under_one_name_are_left_out(snapshot: TelemetrySnapshot) -> None:
-    assert snapshot.ambiguous == {EngineKey(NAMESPACE, "clash", "0")}
+    assert snapshot.ambiguous == {EngineKey(NAMESPACE, p, "0") for p in ("clash", "gateway")}
     assert (NAMESPACE, "clash") not in snapshot.engines
     assert any("two servers" in w and f"{NAMESPACE}/clash" in w for w in snapshot.warnings)
 
