@@ -3,6 +3,7 @@
 Nothing in this file calls the API: the functions turn JSON objects into frozen values.
 """
 
+import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -82,6 +83,8 @@ class PodObject:
         trouble: Why a container of it does not run, in the kubelet's word, `None` when all run.
         node: Node that it is bound to, `None` before.
         started_at: Epoch seconds since its last container runs, `None` while one does not.
+        address: IP address of the Pod, `None` without one that a Pod can have.
+        ports: Name and number of its containers' named TCP ports.
     """
 
     namespace: str
@@ -95,6 +98,8 @@ class PodObject:
     trouble: str | None = None
     node: str | None = None
     started_at: float | None = None
+    address: str | None = None
+    ports: tuple[tuple[str, int], ...] = ()
 
 
 def trim_serving(body: Json) -> ServingObject:
@@ -185,7 +190,7 @@ def trim_pod(body: Json) -> PodObject | None:
     )
     if len(suffix) == 1 or not owner.endswith(suffix):
         return None
-    status = body.get("status") or {}
+    spec, status = body.get("spec") or {}, body.get("status") or {}
     return PodObject(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -196,8 +201,15 @@ def trim_pod(body: Json) -> PodObject | None:
         ready_since=_ready_since(status),
         deleting="deletionTimestamp" in metadata,
         trouble=_trouble(status),
-        node=(body.get("spec") or {}).get("nodeName"),
+        node=spec.get("nodeName"),
         started_at=_started_at(status),
+        address=_address(status.get("podIP")),
+        ports=tuple(
+            (port["name"], port["containerPort"])
+            for container in spec.get("containers") or ()
+            for port in container.get("ports") or ()
+            if port.get("name") and port.get("protocol", "TCP") == "TCP"
+        ),
     )
 
 
@@ -235,6 +247,27 @@ def _started_at(status: Json) -> float | None:
     if not moments or not all(moments):
         return None
     return max(epoch(str(each)) for each in moments)
+
+
+def _address(text: str | None) -> str | None:
+    """Return a Pod's address; `None` for one that would lead elsewhere than to a Pod.
+
+    The status of a Pod is written by its node's kubelet, and by whoever may write it: loopback and
+    link-local addresses (the metadata service of clouds, say) are not followed.
+    """
+    try:
+        address = ipaddress.ip_address(text or "")
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    elsewhere = (
+        address.is_loopback,
+        address.is_link_local,
+        address.is_multicast,
+        address.is_unspecified,
+    )
+    return None if any(elsewhere) else str(address)
 
 
 def _trouble(status: Json) -> str | None:

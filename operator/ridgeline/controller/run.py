@@ -32,11 +32,10 @@ from ridgeline.controller.handlers import scope_of, watch_registry, watch_settin
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import AlwaysLeader
+from ridgeline.controller.readers import Reader, readers_of
 from ridgeline.controller.reconciler import Reconciler
 from ridgeline.controller.recorder import recorder_of
 from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_config
-from ridgeline.telemetry.backoff import Backoff
-from ridgeline.telemetry.reader import TelemetryReader
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +46,6 @@ FIRST_RELIST_SECONDS: Final = 10.0
 """What was deleted between the first listing and the start of the streams is found after this."""
 
 PRIMING_RETRY_SECONDS: Final = 2.0
-
-LONGEST_BACKOFF_SECONDS: Final = 60.0
-"""How late the recovery of a telemetry endpoint is noticed at most."""
 
 WATCH_STOP_SECONDS: Final = 10.0
 """Time that the watch streams get to end by themselves."""
@@ -76,17 +72,7 @@ class Operator:
             ClusterError: There is no way to connect to the API server.
         """
         api = await KubernetesApi.connect(self._kubeconfig, user_agent=f"ridgeline/{__version__}")
-        readers = {
-            each.name: TelemetryReader(
-                each.endpoint(),
-                window_seconds=self._config.rate_window_seconds,
-                backoff=Backoff(
-                    first_seconds=self._config.tick_seconds,
-                    longest_seconds=max(LONGEST_BACKOFF_SECONDS, self._config.tick_seconds),
-                ),
-            )
-            for each in self._config.telemetry
-        }
+        readers = readers_of(self._config, self._store, self._around)
         try:
             await self._run(api, readers, stop)
         finally:
@@ -96,7 +82,7 @@ class Operator:
             log.info("stopped")
 
     async def _run(
-        self, api: KubernetesApi, readers: dict[str, TelemetryReader], stop: asyncio.Event
+        self, api: KubernetesApi, readers: dict[str, Reader], stop: asyncio.Event
     ) -> None:
         lease = self._config.lease
         leadership = (

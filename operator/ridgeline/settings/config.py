@@ -4,17 +4,14 @@ Addresses and secrets stand only here (and in files that this names), never in a
 """
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from ridgeline.telemetry.endpoint import Auth, BasicAuth, BearerToken, Endpoint, Matcher
-
-Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
-"""A DNS label: names of namespaces and endpoints."""
+from ridgeline.settings.config_model import ConfigModel, Name
+from ridgeline.settings.endpoints import LEAST_TICKS_OF_WINDOW, EndpointConfig
 
 ObjectName = Annotated[
     str,
@@ -24,7 +21,7 @@ ObjectName = Annotated[
     ),
 ]
 
-_MAY_BE_SECRET: Final = frozenset({"url", "headers", "username", "value"})
+_MAY_BE_SECRET: Final = frozenset({"url", "headers", "parameters", "username", "value"})
 """Fields of an endpoint whose content no message repeats."""
 
 
@@ -32,90 +29,7 @@ class InvalidConfigError(ValueError):
     """The configuration file cannot be used; the text names the field and the way out."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        alias_generator=to_camel,
-        populate_by_name=True,
-        allow_inf_nan=False,
-    )
-
-
-class MatcherConfig(_Model):
-    """A static label matcher that every query carries."""
-
-    label: str
-    value: str
-    operator: Literal["=", "!=", "=~", "!~"] = "="
-
-
-class EndpointConfig(_Model):
-    """A telemetry endpoint: Prometheus, or what speaks its HTTP API."""
-
-    name: Name = Field(default="default", description="Name that `spec.telemetry` refers to.")
-    url: str = Field(description="Base address, without `/api/v1`.")
-    bearer_token_file: Path | None = Field(default=None, description="File with a bearer token.")
-    username: str | None = Field(default=None, description="User name for basic authentication.")
-    password_file: Path | None = Field(default=None, description="File with the password.")
-    headers: dict[str, str] = Field(
-        default_factory=dict, description="Extra headers, such as a tenant's.", repr=False
-    )
-    ca_file: Path | None = Field(default=None, description="Certificates to trust.")
-    insecure_skip_verify: bool = Field(
-        default=False, description="Do not check the server's certificate."
-    )
-    timeout_seconds: float = Field(
-        default=10.0, gt=0, le=300, description="Deadline of all queries of one tick together."
-    )
-    namespace_label: str = Field(
-        default="namespace", description="Label of the series that holds the Pod's namespace."
-    )
-    pod_label: str = Field(
-        default="pod", description="Label of the series that holds the Pod's name."
-    )
-    matchers: tuple[MatcherConfig, ...] = Field(
-        default=(), description="Label matchers added to every selector (`cluster`, say)."
-    )
-
-    @model_validator(mode="after")
-    def _one_kind_of_credentials(self) -> "EndpointConfig":
-        if (self.username is None) != (self.password_file is None):
-            raise ValueError("username and passwordFile go together: set both or none")
-        if self.bearer_token_file is not None and self.username is not None:
-            raise ValueError("bearerTokenFile and username exclude each other: keep one")
-        return self
-
-    @model_validator(mode="after")
-    def _usable(self) -> "EndpointConfig":
-        self.endpoint()
-        return self
-
-    def endpoint(self) -> Endpoint:
-        """Return the telemetry room's value of this endpoint."""
-        auth: Auth | None = None
-        if self.bearer_token_file is not None:
-            auth = BearerToken(token_file=self.bearer_token_file)
-        elif self.username is not None and self.password_file is not None:
-            auth = BasicAuth(username=self.username, password_file=self.password_file)
-        return Endpoint(
-            name=self.name,
-            url=self.url,
-            auth=auth,
-            headers=self.headers,
-            verify=not self.insecure_skip_verify,
-            ca_file=self.ca_file,
-            timeout_seconds=self.timeout_seconds,
-            namespace_label=self.namespace_label,
-            pod_label=self.pod_label,
-            matchers=tuple(
-                Matcher(label=each.label, value=each.value, operator=each.operator)
-                for each in self.matchers
-            ),
-        )
-
-
-class LeaseConfig(_Model):
+class LeaseConfig(ConfigModel):
     """The Lease whose holder acts; other replicas only watch."""
 
     enabled: bool = Field(default=True, description="Off only for a single process on a desk.")
@@ -126,7 +40,7 @@ class LeaseConfig(_Model):
     )
 
 
-class RecordConfig(_Model):
+class RecordConfig(ConfigModel):
     """What the operator writes down of its passes, for `ridgeline record cut` and bug reports."""
 
     directory: Path | None = Field(
@@ -141,7 +55,7 @@ class RecordConfig(_Model):
     )
 
 
-class OperatorConfig(_Model):
+class OperatorConfig(ConfigModel):
     """The whole file."""
 
     namespaces: tuple[Name, ...] = Field(
@@ -189,6 +103,17 @@ class OperatorConfig(_Model):
         if twice:
             raise ValueError(f"the endpoint name {twice[0]!r} is used twice: rename one")
         return endpoints
+
+    @model_validator(mode="after")
+    def _window_of_scrapes(self) -> "OperatorConfig":
+        scraped = any(each.source == "Pods" for each in self.telemetry)
+        if scraped and self.rate_window_seconds < LEAST_TICKS_OF_WINDOW * self.tick_seconds:
+            raise ValueError(
+                f"rateWindowSeconds {self.rate_window_seconds} is shorter than "
+                f"{LEAST_TICKS_OF_WINDOW} ticks of {self.tick_seconds:g} s, and Pods are scraped "
+                "once a tick: raise it, or lower tickSeconds"
+            )
+        return self
 
 
 _FILE: Final = "the configuration file"

@@ -17,6 +17,7 @@ from ridgeline.policy.facts import Facts, Problem
 from ridgeline.policy.memory import Memory
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.telemetry.endpoint import Endpoint
+from ridgeline.telemetry.scrape_endpoint import PodsEndpoint
 from ridgeline.terms.reasons import Reason
 
 FORMAT: Final = 1
@@ -113,7 +114,9 @@ def recorded_decision(decision: Decision) -> RecordedDecision:
     )
 
 
-def recorded_endpoints(endpoints: Mapping[str, Endpoint]) -> tuple[RecordedEndpoint, ...]:
+def recorded_endpoints(
+    endpoints: Mapping[str, Endpoint | PodsEndpoint],
+) -> tuple[RecordedEndpoint, ...]:
     """Return what a record tells of endpoints, by their names."""
     return tuple(
         RecordedEndpoint(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_config, parse_config
-from ridgeline.telemetry.endpoint import BasicAuth, BearerToken, Matcher
+from ridgeline.telemetry.endpoint import BasicAuth, BearerToken, Endpoint, Matcher
 
 SECRET = "hunter2-hunter2"
 ENDPOINT: dict[str, object] = {"url": "http://prometheus:9090"}
@@ -72,6 +72,8 @@ def test_everything_can_be_said() -> None:
         }
     )
     first, second = (each.endpoint() for each in read.telemetry)
+    assert isinstance(first, Endpoint)
+    assert isinstance(second, Endpoint)
 
     assert first.auth == BearerToken(token_file=Path("/run/token"))
     assert first.headers == {"X-Scope-OrgID": SECRET}
@@ -92,7 +94,7 @@ def test_everything_can_be_said() -> None:
     [
         ({}, ("telemetry", "required")),
         ({"telemetry": []}, ("telemetry", "at least 1")),
-        ({"telemetry": [{}]}, ("telemetry.0.url", "required")),
+        ({"telemetry": [{}]}, ("telemetry.0", "url is required")),
         (config(telemetri=[]), ("telemetri", "no such field")),
         (config(tick_second=1), ("tick_second", "no such field")),
         (config(tickSeconds=0), ("tickSeconds", "greater than or equal to 1", "got 0")),
