@@ -5,11 +5,11 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from ridgeline.costmodel.ridge import ridge_tokens
 from ridgeline.settings.catalogue import Entry, load_catalogue
+from ridgeline.settings.generated import codes, run, table
 from ridgeline.settings.presets import Preset, load_presets
 from ridgeline.terms.precision import Precision
 
@@ -61,7 +61,7 @@ def page() -> str:
         _ORDER,
         "## By what nodes call them\n\n" + _labels(catalogue.entries),
         "Instance types with a part of a GPU, always `AcceleratorShared`: "
-        + _codes(catalogue.fractional_instance_types)
+        + codes(catalogue.fractional_instance_types)
         + ".\n",
         "## Presets\n\n`spec.cutoff.preset` takes one of these published operating points.\n\n"
         + _presets(tuple(load_presets().values())),
@@ -74,7 +74,7 @@ def _figures(entries: Sequence[Entry]) -> str:
         *("Name", "Memory GiB", "Bandwidth GB/s", "BF16 TFLOPS", "FP8", "FP4", "Link GB/s"),
         *("Knee BF16", "FP8", "FP4", "Ridge", "K=5", "Source", "As of", "Checked"),
     )
-    return _table(header, [_figures_of(each) for each in entries])
+    return table(header, [_figures_of(each) for each in entries])
 
 
 def _figures_of(entry: Entry) -> tuple[str, ...]:
@@ -103,15 +103,15 @@ _PRECISIONS: Final = (Precision.BF16, Precision.FP8, Precision.FP4)
 
 def _labels(entries: Sequence[Entry]) -> str:
     header = ("Name", "NVIDIA or AMD product", "GKE", "Karpenter", "Instance types", "Capability")
-    return _table(
+    return table(
         header,
         [
             (
                 f"`{each.accelerator.name}`",
-                _codes(each.labels.nvidia + each.labels.amd),
-                _codes(each.labels.gke),
-                _codes(each.labels.karpenter),
-                _codes(each.labels.instance_types),
+                codes(each.labels.nvidia + each.labels.amd),
+                codes(each.labels.gke),
+                codes(each.labels.karpenter),
+                codes(each.labels.instance_types),
                 each.compute_capability or "–",
             )
             for each in entries
@@ -121,7 +121,7 @@ def _labels(entries: Sequence[Entry]) -> str:
 
 def _presets(presets: Sequence[Preset]) -> str:
     header = ("Name", "Accelerator", "Precision", "Cut-off", "Lower edge", "Source", "As of")
-    return _table(
+    return table(
         header,
         [
             (
@@ -138,37 +138,13 @@ def _presets(presets: Sequence[Preset]) -> str:
     )
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
-
-
-def _codes(names: Sequence[str]) -> str:
-    return ", ".join(f"`{each}`" for each in names) or "–"
-
-
 def _or_dash(value: float | None) -> str:
     return "–" if value is None else f"{value:g}"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write or check the page; 0 when it is up to date, 1 when not, 2 on wrong arguments."""
-    check = "--check" in arguments
-    names = [each for each in arguments if each != "--check"]
-    if len(names) != 1:
-        sys.stderr.write("usage: python -m ridgeline.settings.document [--check] FILE\n")
-        return 2
-    file = Path(names[0])
-    if not check:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(page(), encoding="utf-8")
-        return 0
-    if file.is_file() and file.read_text(encoding="utf-8") == page():
-        return 0
-    sys.stderr.write(
-        f"{file} is out of date: python -m ridgeline.settings.document {file}\n",
-    )
-    return 1
+    return run("ridgeline.settings.document", page, arguments)
 
 
 if __name__ == "__main__":
