@@ -53,6 +53,12 @@ STATUS: dict[str, Any] = {
         "availableReplicas": 3,
         "replicas": 4,
     },
+    "nextSchedule": {
+        "name": "office-hours",
+        "startTime": MOMENT,
+        "profile": "none",
+        "message": "none at 08:00 Europe/Berlin",
+    },
     "target": {"uid": "0b0c8a5e-0000-4000-8000-000000000000", "container": "vllm"},
     "conditions": [
         {
@@ -209,6 +215,7 @@ def test_the_same_status_again_writes_nothing(kubectl: Kubectl) -> None:
         ({"cutoff": {"verdict": "Yes"}}, "cutoff.strategy"),
         ({"accelerator": {"name": "h100-sxm"}}, "accelerator.source"),
         ({"policy": {"name": "shared"}}, "policy.generation"),
+        ({"nextSchedule": {"name": "a", "startTime": MOMENT}}, "nextSchedule.message"),
         ({"conditions": [{**STATUS["conditions"][0], "reason": "not a word"}]}, "reason"),
         ({"conditions": [{**STATUS["conditions"][0], "message": "m" * 32769}]}, "message"),
     ],
@@ -243,6 +250,7 @@ def test_get_shows_the_columns(kubectl: Kubectl) -> None:
         ("sps.spec.cooldownSeconds", "When not set: 1800."),
         ("sps.spec.mode", "RecommendOnly"),
         ("sps.status.rollout.targetUID", "metadata.uid of the target"),
+        ("sps.spec.schedules.cron", "the five fields of cron"),
     ],
 )
 def test_explain_tells_what_a_field_means(server: Kubectl, path: str, told: str) -> None:

@@ -82,6 +82,9 @@ def test_a_policy_changed_in_git_reaches_its_serving(scene_of: Callable[..., Pla
         ("stabilization.quieterSeconds", f"{DWELL_S} s", "policy shared"),
         ("cooldownSeconds", "3 s", "policy shared"),
         ("maxSwitchesPerDay", "9", "serving"),
+        ("objective.p99TPOTMilliseconds", "no limit", "default"),
+        ("objective.prefer", "Throughput", "default"),
+        ("schedules", "none", "default"),
         ("telemetry", "default", "default"),
     ]
     # The serving itself was not touched, and acts on what its policy says now.

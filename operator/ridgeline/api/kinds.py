@@ -62,7 +62,7 @@ SERVING: Final = ResourceKind(
     remark="""\
 A tuning field that the serving does not set is taken from the policy that `spec.policyRef` names,
 and only then from the default: cutoff (as a whole), each dwell of stabilization, cooldownSeconds,
-maxSwitchesPerDay, telemetry.
+maxSwitchesPerDay, each field of objective, schedules (as a whole), telemetry.
 """,
 )
 
@@ -77,7 +77,8 @@ POLICY: Final = ResourceKind(
     remark="""\
 A serving takes part with `spec.policyRef`. What it sets itself wins; a field that neither sets has
 the default. A range of the policy that names a profile which a serving lacks stops that serving
-alone, with the reason `SpecInvalid`.
+alone, with the reason `SpecInvalid`; a schedule that does is not followed there, with the reason
+`ScheduleInvalid`.
 """,
 )
 

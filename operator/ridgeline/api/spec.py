@@ -156,6 +156,12 @@ def _unknown_profile(spec: "SpeculativeServingSpec") -> str | None:
     return next((name for name in spec.cutoff.profile_names if name not in known), None)
 
 
+def _unknown_scheduled_profile(spec: "SpeculativeServingSpec") -> str | None:
+    known = {profile.name for profile in spec.profiles}
+    named = (schedule.profile for schedule in spec.schedules or ())
+    return next((name for name in named if name is not None and name not in known), None)
+
+
 RANGES_NAME_PROFILES: Final = Rule["SpeculativeServingSpec"](
     cel="!has(self.cutoff) || !has(self.cutoff.ranges) || "
     "self.cutoff.ranges.all(r, self.profiles.exists(p, p.name == r.profile))",
@@ -163,6 +169,15 @@ RANGES_NAME_PROFILES: Final = Rule["SpeculativeServingSpec"](
     "the range",
     offence=_unknown_profile,
     below=("cutoff", "ranges"),
+)
+
+SCHEDULES_NAME_PROFILES: Final = Rule["SpeculativeServingSpec"](
+    cel="!has(self.schedules) || self.schedules.all(s, !has(s.profile) || "
+    "self.profiles.exists(p, p.name == s.profile))",
+    message="a schedule names a profile that spec.profiles does not have: add the profile, or "
+    "correct the schedule",
+    offence=_unknown_scheduled_profile,
+    below=("schedules",),
 )
 
 TARGET_CHANGES_WHILE_SUSPENDED: Final = Rule["SpeculativeServingSpec"](
@@ -196,7 +211,8 @@ class SpeculativeServingSpec(Tuning):
         default=None,
         description="A policy in the serving's own namespace. Every tuning field that the serving "
         "does not set is taken from it: cutoff, each dwell of stabilization, cooldownSeconds, "
-        "maxSwitchesPerDay, telemetry. No other field ever is.",
+        "maxSwitchesPerDay, each field of objective, schedules (as a whole), telemetry. No other "
+        "field ever is.",
     )
     accelerator: DnsSubdomain | None = resolved(
         "GPU that the target runs on: a name of the operator's catalogue or of an "
@@ -211,4 +227,8 @@ class SpeculativeServingSpec(Tuning):
         "How a profile reaches the server.", unset_means=f"mode {defaults.INJECTION_MODE}"
     )
 
-    RULES: ClassVar = (RANGES_NAME_PROFILES, TARGET_CHANGES_WHILE_SUSPENDED)
+    RULES: ClassVar = (
+        RANGES_NAME_PROFILES,
+        SCHEDULES_NAME_PROFILES,
+        TARGET_CHANGES_WHILE_SUSPENDED,
+    )

@@ -211,6 +211,19 @@ class TargetStatus(ApiModel):
     container: DnsLabel = Field(description="Container that runs vLLM.")
 
 
+class NextSchedule(ApiModel):
+    """The window of a schedule that opens next."""
+
+    name: DnsLabel = Field(description="Name of the schedule.")
+    start_time: Timestamp = Field(description="When the window opens.")
+    profile: DnsLabel | None = Field(
+        default=None, description="Profile that it wants; not set when it asks for something else."
+    )
+    message: Annotated[str, StringConstraints(min_length=1, max_length=256)] = Field(
+        description="The same for a person, on the clock of the schedule's time zone."
+    )
+
+
 class Condition(ApiModel):
     """One observation of the serving, in the shape of metav1.Condition."""
 
@@ -277,6 +290,10 @@ class SpeculativeServingStatus(ApiModel):
     )
     rollout: RolloutStatus | None = Field(
         default=None, description="The latest roll, running or ended."
+    )
+    next_schedule: NextSchedule | None = Field(
+        default=None,
+        description="The window of a schedule that opens next; not set when none does.",
     )
     target: TargetStatus | None = Field(
         default=None, description="The workload that spec.targetRef was resolved to."

@@ -13,6 +13,8 @@ from ridgeline.api.fields import (
     SwitchesPerDay,
     resolved,
 )
+from ridgeline.api.objective import NO_LIMIT, PREFER, Objective
+from ridgeline.api.schedules import Schedules
 
 
 class StabilizationPolicy(ApiModel):
@@ -49,6 +51,17 @@ class Tuning(ApiModel):
     max_switches_per_day: SwitchesPerDay | None = resolved(
         "Most switches in any 24 hours; the last is kept for a busier range.",
         unset_means=defaults.MAX_SWITCHES_PER_DAY,
+    )
+    objective: Objective | None = resolved(
+        "What decides between profiles: the limit first, then what is preferred.",
+        unset_means=f"p99TPOTMilliseconds {NO_LIMIT}, prefer {PREFER}",
+    )
+    schedules: Schedules | None = resolved(
+        "Windows of time that want a profile, forbid switching on, freeze the target or tell of a "
+        "short crowd. Where two windows want a profile the first in the list wins; a freeze is "
+        "stronger than no switching on, and that stronger than a profile. The list is taken as a "
+        "whole: a serving that has one, be it empty, takes nothing of its policy's.",
+        unset_means="no schedule",
     )
     telemetry: DnsLabel | None = resolved(
         "Name of a telemetry endpoint that the operator's configuration defines.",

@@ -1,7 +1,10 @@
 """The resolved settings of a serving in lines, for `kubectl ridgeline explain`."""
 
 from ridgeline.api.cutoff import Cutoff, CutoffRange
+from ridgeline.api.objective import NO_LIMIT
+from ridgeline.api.schedules import Schedule
 from ridgeline.settings.inherit import ResolvedSpec
+from ridgeline.terms.schedules import ScheduleAction
 
 
 def setting_lines(resolved: ResolvedSpec) -> tuple[tuple[str, str, str], ...]:
@@ -15,11 +18,17 @@ def setting_lines(resolved: ResolvedSpec) -> tuple[tuple[str, str, str], ...]:
         ("stabilization.quieterSeconds", resolved.quieter_seconds),
         ("cooldownSeconds", resolved.cooldown_seconds),
     )
+    limit, prefer = resolved.p99_tpot_milliseconds, resolved.prefer
+    at_most = NO_LIMIT if limit.value is None else f"{limit.value} ms"
+    schedules = resolved.schedules
     switches, telemetry = resolved.max_switches_per_day, resolved.telemetry
     return (
         *((field, value, str(cutoff.source)) for field, value in _cutoff_lines(cutoff.value)),
         *((field, f"{each.value} s", str(each.source)) for field, each in seconds),
         ("maxSwitchesPerDay", str(switches.value), str(switches.source)),
+        ("objective.p99TPOTMilliseconds", at_most, str(limit.source)),
+        ("objective.prefer", prefer.value.value, str(prefer.source)),
+        ("schedules", _schedule_list(schedules.value), str(schedules.source)),
         ("telemetry", telemetry.value, str(telemetry.source)),
     )
 
@@ -37,3 +46,21 @@ def _range(row: CutoffRange) -> str:
     if row.up_to_concurrency is None:
         return f"{row.profile} from there on"
     return f"{row.profile} up to {row.up_to_concurrency} (back below {row.lower_edge})"
+
+
+def _schedule_list(schedules: tuple[Schedule, ...]) -> str:
+    return "; ".join(map(_schedule, schedules)) or "none"
+
+
+def _schedule(schedule: Schedule) -> str:
+    asked = {
+        ScheduleAction.PROFILE: f"profile {schedule.profile}",
+        ScheduleAction.FORBID_SWITCH_ON: "no switching on",
+        ScheduleAction.FREEZE: "freeze",
+        ScheduleAction.SHORT_CROWD: "short crowd",
+    }
+    (action,) = schedule.actions
+    return (
+        f"{schedule.name}: {asked[action]} for {schedule.duration_seconds} s from "
+        f"{schedule.cron} {schedule.resolved_time_zone}"
+    )

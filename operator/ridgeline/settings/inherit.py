@@ -10,10 +10,13 @@ from typing import Final, Generic, TypeVar
 
 from ridgeline.api import defaults
 from ridgeline.api.cutoff import Cutoff
+from ridgeline.api.objective import PREFER, Objective
 from ridgeline.api.policy import SpeculationPolicySpec
+from ridgeline.api.schedules import Schedule
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.api.tuning import StabilizationPolicy, Tuning
 from ridgeline.policy.facts import Problem
+from ridgeline.terms.objective import Preference
 from ridgeline.terms.reasons import Reason
 
 T = TypeVar("T")
@@ -65,6 +68,9 @@ class ResolvedSpec:
         quieter_seconds: Dwell before a quieter range, in seconds.
         cooldown_seconds: Time after a roll in which nothing is switched on.
         max_switches_per_day: Most switches in any 24 hours.
+        p99_tpot_milliseconds: Limit on the time per output token, `None` for no limit.
+        prefer: What counts among profiles that keep the limit.
+        schedules: In a person's order; taken as a whole, since the order has a meaning.
         telemetry: Name of the telemetry endpoint.
     """
 
@@ -76,6 +82,9 @@ class ResolvedSpec:
     quieter_seconds: Sourced[int]
     cooldown_seconds: Sourced[int]
     max_switches_per_day: Sourced[int]
+    p99_tpot_milliseconds: Sourced[int | None]
+    prefer: Sourced[Preference]
+    schedules: Sourced[tuple[Schedule, ...]]
     telemetry: Sourced[str]
 
 
@@ -117,6 +126,11 @@ def resolve_spec(
             ((layer.max_switches_per_day, source) for layer, source in layers),
             defaults.MAX_SWITCHES_PER_DAY,
         ),
+        p99_tpot_milliseconds=_first(
+            ((_objective(layer).p99_tpot_milliseconds, source) for layer, source in layers), None
+        ),
+        prefer=_first(((_objective(layer).prefer, source) for layer, source in layers), PREFER),
+        schedules=_first(((layer.schedules, source) for layer, source in layers), ()),
         telemetry=_first(
             ((layer.telemetry, source) for layer, source in layers), defaults.TELEMETRY
         ),
@@ -126,6 +140,7 @@ def resolve_spec(
 _SERVING: Final = Source(origin=Origin.SERVING)
 _DEFAULT: Final = Source(origin=Origin.DEFAULT)
 _NO_DWELLS: Final = StabilizationPolicy()
+_NO_OBJECTIVE: Final = Objective()
 
 
 def _layers(
@@ -146,6 +161,10 @@ def _first(said: Iterable[tuple[T | None, Source]], default: T) -> Sourced[T]:
 
 def _dwells(layer: Tuning) -> StabilizationPolicy:
     return layer.stabilization or _NO_DWELLS
+
+
+def _objective(layer: Tuning) -> Objective:
+    return layer.objective or _NO_OBJECTIVE
 
 
 def _problem(

@@ -18,6 +18,7 @@ class Reason(StrEnum):
     # A switch.
     ABOVE_CUTOFF = "AboveCutoff"
     BELOW_CUTOFF = "BelowCutoff"
+    SCHEDULED = "Scheduled"
     # A switch is wanted and not made yet, or not by us.
     DWELLING = "Dwelling"
     COOLDOWN = "Cooldown"
@@ -38,6 +39,8 @@ class Reason(StrEnum):
     ACCELERATOR_SHARED = "AcceleratorShared"
     ACCELERATOR_MIXED = "AcceleratorMixed"
     ACCELERATOR_NOT_READABLE = "AcceleratorNotReadable"
+    MODEL_UNKNOWN = "ModelUnknown"
+    CANNOT_PREDICT = "CannotPredict"
     # The target cannot be changed.
     TARGET_NOT_FOUND = "TargetNotFound"
     TARGET_DELETING = "TargetDeleting"
@@ -65,10 +68,15 @@ class Reason(StrEnum):
     FORCED = "Forced"
     FORCED_PROFILE_UNKNOWN = "ForcedProfileUnknown"
     FROZEN = "Frozen"
+    FROZEN_BY_SCHEDULE = "FrozenBySchedule"
+    SWITCH_ON_FORBIDDEN_BY_SCHEDULE = "SwitchOnForbiddenBySchedule"
+    SHORT_CROWD_SCHEDULED = "ShortCrowdScheduled"
     CUTOFF_UNDECIDED = "CutoffUndecided"
     # The serving itself.
     SPEC_INVALID = "SpecInvalid"
     POLICY_NOT_FOUND = "PolicyNotFound"
+    SCHEDULE_INVALID = "ScheduleInvalid"
+    SCHEDULES_OVERLAP = "SchedulesOverlap"
     # Conditions and Events that report progress.
     RESOLVED = "Resolved"
     FRESH = "Fresh"
@@ -105,6 +113,10 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     ),
     Reason.BELOW_CUTOFF: Explanation(
         "Concurrency stayed below the band's lower edge, so a quieter row applies.", _NOTHING
+    ),
+    Reason.SCHEDULED: Explanation(
+        "A window of spec.schedules asks for the profile, or begins before a roll would end.",
+        _NOTHING,
     ),
     Reason.DWELLING: Explanation(
         "Concurrency has crossed a border, but not yet for spec.stabilization.",
@@ -166,6 +178,15 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.ACCELERATOR_SHARED: Explanation(
         "The target's GPUs are shared or sliced; a part has not the figures of the whole.",
         "Describe the part in an AcceleratorProfile, and name it in spec.accelerator.",
+    ),
+    Reason.MODEL_UNKNOWN: Explanation(
+        "The Goodput strategy does not know the shape of the served model.",
+        "Set spec.model.name to a model of the catalogue of the same shape, or spec.model.shape "
+        "from its config.json; or set spec.cutoff.strategy to Ridge or Fixed.",
+    ),
+    Reason.CANNOT_PREDICT: Explanation(
+        "The Goodput strategy lacks a fact without which no cut-off follows.",
+        "Do as the message says; or set spec.cutoff.strategy to Ridge or Fixed.",
     ),
     Reason.ACCELERATOR_MIXED: Explanation(
         "The target's Pods run on several types of GPU, each with a cut-off of its own.",
@@ -266,9 +287,24 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "The operator's freeze switch is on: no target is changed.",
         "Set freeze to false in the operator's configuration.",
     ),
+    Reason.FROZEN_BY_SCHEDULE: Explanation(
+        "A window of spec.schedules freezes the target: no roll is begun.",
+        "Wait, correct the schedule, or order a profile with ridgeline.dev/force-profile.",
+    ),
+    Reason.SWITCH_ON_FORBIDDEN_BY_SCHEDULE: Explanation(
+        "A quieter range applies, but a window of spec.schedules forbids switching on.",
+        "Wait, or correct the schedule.",
+    ),
+    Reason.SHORT_CROWD_SCHEDULED: Explanation(
+        "The target is saturated, and a window of spec.schedules says that this passes soon.",
+        "Wait, correct the schedule, or let the Deployment surge: maxSurge and a free GPU.",
+    ),
     Reason.CUTOFF_UNDECIDED: Explanation(
-        "The strategy cannot tell whether speculation pays on this accelerator.",
-        "Measure it and set spec.cutoff with strategy Fixed; the recommendation stands.",
+        "The strategy cannot tell surely enough whether speculation pays here; the message says "
+        "why. The recommendation stands.",
+        "Let the profile run once (annotation ridgeline.dev/force) so that its acceptance is "
+        "measured, state acceptancePercent in the profile, or measure the cut-off and set "
+        "spec.cutoff with strategy Fixed.",
     ),
     Reason.SPEC_INVALID: Explanation(
         "The serving's spec cannot be read.", "Correct the field that the message names."
@@ -276,6 +312,14 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.POLICY_NOT_FOUND: Explanation(
         "spec.policyRef names a SpeculationPolicy that does not exist in the serving's namespace.",
         "Create it, correct spec.policyRef.name, or remove spec.policyRef.",
+    ),
+    Reason.SCHEDULE_INVALID: Explanation(
+        "A schedule cannot be followed: its time zone, its times, or the profile that it names.",
+        "Correct what the message names.",
+    ),
+    Reason.SCHEDULES_OVERLAP: Explanation(
+        "Two schedules want different profiles at the same time; the first in the list wins.",
+        "Let their windows not overlap, or leave the order as it is if it is meant.",
     ),
     Reason.RESOLVED: Explanation("The target and its container were found.", _NOTHING),
     Reason.FRESH: Explanation("Telemetry is present, fresh and finite.", _NOTHING),

@@ -38,6 +38,17 @@ def good_spec() -> Spec:
         "stabilization": {"busierSeconds": 30, "quieterSeconds": 300},
         "cooldownSeconds": 900,
         "maxSwitchesPerDay": 4,
+        "objective": {"p99TPOTMilliseconds": 80, "prefer": "Latency"},
+        "schedules": [
+            {
+                "name": "office-hours",
+                "cron": "0 8 * * MON-FRI",
+                "durationSeconds": 36_000,
+                "timeZone": "Europe/Berlin",
+                "profile": "none",
+            },
+            {"name": "launch", "cron": "0 9 1 12 *", "durationSeconds": 3600, "freeze": True},
+        ],
         "telemetry": "main",
         "policyRef": {"name": "shared"},
         "accelerator": "h100-sxm",
@@ -83,11 +94,11 @@ def first_profile(new: dict[str, Any]) -> Callable[[Spec], None]:
 
 
 def profile_list(*items: dict[str, Any]) -> Callable[[Spec], None]:
-    """Return an edit that sets the profiles and takes the cut-off away."""
+    """Return an edit that sets the profiles and takes away what names them."""
 
     def edit(spec_: Spec) -> None:
         spec_["profiles"] = list(items)
-        del spec_["cutoff"]
+        del spec_["cutoff"], spec_["schedules"]
 
     return edit
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ridgeline.api import cutoff, profiles, spec
+from tests.unit.api import schedule_cases
 from tests.unit.api.bodies import Case, at, first_profile, profile, profile_list, ranges
 
 (
@@ -39,6 +40,7 @@ FIRST = "spec.profiles[0]"
 RANGES = "spec.cutoff.ranges"
 
 BROKEN_RULES = (
+    *schedule_cases.BROKEN,
     *(
         Case(
             f"{method} without model",
@@ -289,6 +291,7 @@ CUTOFFS_FALL = (
 """Cut-offs that do not rise have bands that overlap, so these break two rules."""
 
 KEPT_RULES = (
+    *schedule_cases.KEPT,
     Case("as it stands", lambda _: None),
     Case("without a cut-off", lambda spec_: spec_.pop("cutoff")),
     Case("an empty cut-off", at("cutoff", value={})),
@@ -389,6 +392,7 @@ LAST_OF_EIGHT_FALLS = Case(
 )
 
 OUT_OF_BOUNDS = (
+    *schedule_cases.OUT_OF_BOUNDS,
     *(
         Case(
             f"lookahead {k}",

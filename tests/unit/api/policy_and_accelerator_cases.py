@@ -4,8 +4,9 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from ridgeline.api import accelerator, cutoff
+from ridgeline.api import accelerator, cutoff, schedules
 from ridgeline.terms.names import ACCELERATOR_KIND, API_VERSION, POLICY_KIND
+from tests.unit.api import schedule_cases
 from tests.unit.api.bodies import Case, Spec, at, ranges
 
 
@@ -22,6 +23,16 @@ def good_policy() -> Spec:
         "stabilization": {"busierSeconds": 30, "quieterSeconds": 300},
         "cooldownSeconds": 900,
         "maxSwitchesPerDay": 4,
+        "objective": {"p99TPOTMilliseconds": 80, "prefer": "Throughput"},
+        "schedules": [
+            {
+                "name": "quiet-launch",
+                "cron": "30 7 1,15 * *",
+                "durationSeconds": 7200,
+                "timeZone": "America/New_York",
+                "switchOn": "Forbidden",
+            },
+        ],
         "telemetry": "main",
     }
 
@@ -96,6 +107,9 @@ KEPT_POLICIES = (
     only(cutoff={"strategy": "Ridge"}),
     only(cutoff={"preset": "h100-bf16"}),
     only(stabilization={"quieterSeconds": 0}),
+    only(objective={"prefer": "Latency"}),
+    only(schedules=[]),
+    only(schedules=[{**schedule_cases.HOUR, "profile": "a-name-of-a-serving"}]),
 )
 
 BROKEN_POLICIES = (
@@ -111,11 +125,22 @@ BROKEN_POLICIES = (
         "spec.cutoff.strategy",
         FIXED_NEEDS_NUMBERS,
     ),
+    Case(
+        "a schedule without minutes",
+        at("schedules", 0, "cron", value="8 * * MON"),
+        "spec.schedules[0].cron",
+        schedules.CRON_HAS_FIVE_FIELDS,
+    ),
 )
 
 POLICIES_OUT_OF_BOUNDS = (
     Case("cooldown below 0", at("cooldownSeconds", value=-1), "spec.cooldownSeconds"),
     Case("no ranges", at("cutoff", "ranges", value=[]), "spec.cutoff.ranges"),
+    Case(
+        "a schedule without a name",
+        lambda spec: spec["schedules"][0].pop("name"),
+        "spec.schedules[0].name",
+    ),
 )
 
 NOT_SHARED: dict[str, Any] = {

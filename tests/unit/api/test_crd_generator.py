@@ -20,7 +20,8 @@ FORBIDDEN = {
     "exclusiveMinimum", "exclusiveMaximum", "x-ridgeline-unset-means",
 }  # fmt: skip
 POLICY_SHARED = (
-    "cutoff", "stabilization", "cooldownSeconds", "maxSwitchesPerDay", "telemetry",
+    "cutoff", "stabilization", "cooldownSeconds", "maxSwitchesPerDay", "objective", "schedules",
+    "telemetry",
 )  # fmt: skip
 every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
 

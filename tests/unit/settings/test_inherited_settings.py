@@ -14,11 +14,14 @@ from ridgeline.settings.inherit import Origin, ResolvedSpec, Source, Sourced, re
 from ridgeline.settings.policies import named_policy
 from ridgeline.settings.resolve import telemetry_of
 from ridgeline.terms.modes import Mode
+from ridgeline.terms.objective import Preference
 from ridgeline.terms.reasons import Reason
 from tests.unit.settings.asked import policy, serving, settled
 
 REF = {"name": "shared"}
 RANGES = [{"profile": "eagle", "upToConcurrency": 20}, {"profile": "none"}]
+RUSH = {"name": "rush", "cron": "0 8 * * *", "durationSeconds": 3600}
+LUNCH = {"name": "lunch", "cron": "0 12 * * *", "durationSeconds": 1200}
 ELSEWHERE = [{"profile": "medusa", "upToConcurrency": 20}, {"profile": "none"}]
 
 NUMBERS = {
@@ -87,6 +90,56 @@ def test_a_cutoff_is_taken_as_a_whole() -> None:
     assert told(own.cutoff)[1] == "serving"
     assert own.cutoff.value.ranges is None
     assert told(resolve_spec(serving(), None).cutoff) == (Cutoff(), "default")
+
+
+def test_each_field_of_the_objective_is_resolved_by_itself() -> None:
+    resolved = resolve_spec(
+        serving(policyRef=REF, objective={"p99TPOTMilliseconds": 50}),
+        ("shared", policy(objective={"p99TPOTMilliseconds": 90, "prefer": "Latency"})),
+    )
+    assert told(resolved.p99_tpot_milliseconds) == (50, "serving")
+    assert told(resolved.prefer) == (Preference.LATENCY, "policy shared")
+    nobody = resolve_spec(serving(objective={}), None)
+    assert told(nobody.p99_tpot_milliseconds) == (None, "default")
+    assert told(nobody.prefer) == (Preference.THROUGHPUT, "default")
+    lines = {field: (value, source) for field, value, source in setting_lines(resolved)}
+    assert lines["objective.p99TPOTMilliseconds"] == ("50 ms", "serving")
+    assert lines["objective.prefer"] == ("Latency", "policy shared")
+
+
+def test_schedules_are_taken_as_a_whole_and_an_empty_list_is_an_answer() -> None:
+    own = [{**RUSH, "name": "own", "profile": "ngram", "timeZone": "Asia/Tokyo"}]
+    shared = ("shared", policy(schedules=[{**RUSH, "freeze": True}, {**LUNCH, "crowd": "Short"}]))
+    of_policy = resolve_spec(serving(policyRef=REF), shared)
+    assert [each.name for each in of_policy.schedules.value] == ["rush", "lunch"]
+    assert str(of_policy.schedules.source) == "policy shared"
+    both = resolve_spec(serving(policyRef=REF, schedules=own), shared)
+    assert [each.name for each in both.schedules.value] == ["own"]
+    assert told(resolve_spec(serving(policyRef=REF, schedules=[]), shared).schedules) == (
+        (),
+        "serving",
+    )
+    assert told(resolve_spec(serving(), shared).schedules) == ((), "default")
+
+
+def test_the_line_of_the_schedules_tells_each_with_its_times() -> None:
+    asked = serving(
+        schedules=[
+            {**RUSH, "profile": "none", "timeZone": "Europe/Berlin"},
+            {**LUNCH, "crowd": "Short"},
+            {**LUNCH, "name": "quiet", "switchOn": "Forbidden"},
+            {**LUNCH, "name": "launch", "freeze": True},
+        ]
+    )
+    (line,) = [each for each in setting_lines(resolve_spec(asked, None)) if each[0] == "schedules"]
+    assert line == (
+        "schedules",
+        "rush: profile none for 3600 s from 0 8 * * * Europe/Berlin; "
+        "lunch: short crowd for 1200 s from 0 12 * * * UTC; "
+        "quiet: no switching on for 1200 s from 0 12 * * * UTC; "
+        "launch: freeze for 1200 s from 0 12 * * * UTC",
+        "serving",
+    )
 
 
 def test_a_policy_that_the_serving_does_not_name_says_nothing() -> None:
@@ -204,6 +257,9 @@ def test_the_lines_of_explain_tell_every_value_with_its_source() -> None:
         ("stabilization.quieterSeconds", "300 s", "policy shared"),
         ("cooldownSeconds", "900 s", "serving"),
         ("maxSwitchesPerDay", "3", "policy shared"),
+        ("objective.p99TPOTMilliseconds", "no limit", "default"),
+        ("objective.prefer", "Throughput", "default"),
+        ("schedules", "none", "default"),
         ("telemetry", "default", "default"),
     )
 
@@ -211,8 +267,8 @@ def test_the_lines_of_explain_tell_every_value_with_its_source() -> None:
 @pytest.mark.parametrize(
     ("cutoff", "lines"),
     [
-        (None, [("cutoff.strategy", "Ridge", "default")]),
-        ({}, [("cutoff.strategy", "Ridge", "serving")]),
+        (None, [("cutoff.strategy", "Goodput", "default")]),
+        ({}, [("cutoff.strategy", "Goodput", "serving")]),
         (
             {"preset": "h100-fp8"},
             [("cutoff.strategy", "Fixed", "serving"), ("cutoff.preset", "h100-fp8", "serving")],
