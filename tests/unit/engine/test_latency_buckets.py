@@ -1,0 +1,82 @@
+"""Which objectives a server's buckets can tell, and what to set where they cannot."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ridgeline.engine.latency_buckets import DEFAULT_BOUNDS, BucketFinding, bucket_finding
+
+FINE = (0.03, 0.04, 0.045, 0.05, 0.055, 0.0625, 0.075)
+
+
+def found(bounds: tuple[float, ...], objective: float, version: str | None = None) -> BucketFinding:
+    finding = bucket_finding(bounds, objective, engine_version=version)
+    assert finding is not None
+    return finding
+
+
+def test_fine_buckets_around_a_bound_at_the_objective_need_nothing() -> None:
+    assert bucket_finding(FINE, 0.05) is None
+    assert bucket_finding((*FINE[::-1], math.inf), 0.05) is None
+
+
+def test_an_objective_inside_a_bucket_is_interpolated() -> None:
+    message = found(DEFAULT_BOUNDS, 0.03).message
+    assert "objective of 30 ms" in message
+    assert "inside the bucket from 25 ms to 50 ms" in message
+
+
+def test_an_objective_at_a_bound_between_wide_buckets_shows_no_approach() -> None:
+    """vLLM's own bounds are 25, 50 and 75 ms: a P99 of 26 ms and one of 49 ms look alike."""
+    message = found(DEFAULT_BOUNDS, 0.05).message
+    assert "wide buckets beside it (from 25 ms to 50 ms, then to 75 ms)" in message
+
+
+@pytest.mark.parametrize("wide", [(0.045, 0.05, 0.063), (0.037, 0.05, 0.055), (0.045, 0.05)])
+def test_either_side_can_be_too_wide(wide: tuple[float, ...]) -> None:
+    assert bucket_finding((0.045, 0.05, 0.0625), 0.05) is None
+    assert "wide buckets" in found(wide, 0.05).message
+
+
+def test_objectives_beyond_all_buckets_and_no_buckets() -> None:
+    assert "inside the bucket above 80000 ms" in found(DEFAULT_BOUNDS, 100.0).message
+    assert "inside the bucket above 0 ms" in found((), 0.05).message
+    assert "inside the bucket from 0 ms to 10 ms" in found(DEFAULT_BOUNDS, 0.005).message
+
+
+def test_the_argument_sets_the_bounds_of_the_family_that_both_histograms_use() -> None:
+    finding = found(DEFAULT_BOUNDS, 0.05)
+    assert finding.argument is not None
+    flag, _, value = finding.argument.partition("=")
+    assert flag == "--custom-histogram-buckets"
+    assert json.loads(value) == {"inter_token_latency": list(finding.bounds)}
+    assert finding.argument in finding.message
+    assert finding.bounds[:4] == (0.01, 0.025, 0.03, 0.035)
+    assert finding.bounds[-1] == 80.0
+
+
+@pytest.mark.parametrize(
+    ("version", "offered"), [("0.31.0", False), ("0.32.0", True), ("1.0.0", True), (None, True)]
+)
+def test_older_servers_have_no_such_argument(version: str | None, offered: bool) -> None:
+    finding = found(DEFAULT_BOUNDS, 0.05, version)
+    assert (finding.argument is not None) == offered
+    assert ("cannot change its buckets, 0.32 and later can" in finding.message) != offered
+
+
+@given(st.lists(st.floats(min_value=1e-4, max_value=1e4)), st.floats(min_value=1e-3, max_value=1e3))
+def test_what_is_offered_resolves_the_objective(bounds: list[float], objective: float) -> None:
+    finding = bucket_finding(bounds, objective)
+    if finding is None:
+        return
+    assert list(finding.bounds) == sorted(set(finding.bounds))
+    assert bucket_finding(finding.bounds, objective) is None
+
+
+@pytest.mark.parametrize("objective", [0.0, -1.0, math.nan, math.inf])
+def test_objectives_that_are_none_are_refused(objective: float) -> None:
+    with pytest.raises(ValueError, match="objective_seconds"):
+        bucket_finding(DEFAULT_BOUNDS, objective)
