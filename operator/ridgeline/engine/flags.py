@@ -19,12 +19,12 @@ def data_parallel_size(words: Sequence[str]) -> int:
 
     The last mention wins, as with argparse. Words of a `sh -c` script are looked into too.
     """
-    return _count(words, _DATA_PARALLEL)
+    return whole_number(words, _DATA_PARALLEL)
 
 
 def tensor_parallel_size(words: Sequence[str]) -> int:
     """Return how many GPUs one engine spans: the tensor-parallel size, 1 when not given."""
-    return _count(words, _TENSOR_PARALLEL)
+    return whole_number(words, _TENSOR_PARALLEL)
 
 
 def shutdown_timeout_seconds(words: Sequence[str]) -> float:
@@ -32,7 +32,7 @@ def shutdown_timeout_seconds(words: Sequence[str]) -> float:
 
     The flag exists from vLLM 0.18 on; without it, and before, running requests are cut at once.
     """
-    value = _last(words, _SHUTDOWN_TIMEOUT)
+    value = flag_value(words, _SHUTDOWN_TIMEOUT)
     return float(value) if value.isdecimal() else 0.0
 
 
@@ -94,7 +94,7 @@ def precision_hint(words: Sequence[str]) -> PrecisionHint:
     vLLM reads the precision from the checkpoint, which is not looked into here. An unmarked model
     is taken for 16 bits, and `told` says that nothing confirmed it.
     """
-    quantization, model = _last(words, _QUANTIZATION), _model(words)
+    quantization, model = flag_value(words, _QUANTIZATION), model_name(words)
     by_flag = _BY_FLAG.get(quantization.casefold().replace("-", "_"))
     by_name = _by_name(model)
     # GPTQ and AWQ are formats of four bits, and seldom of eight: then the name says so.
@@ -120,37 +120,50 @@ def _by_name(model: str) -> Precision | None:
     return None
 
 
-def _model(words: Sequence[str]) -> str:
-    """Return the model: the word after `vllm serve`, or `--model`."""
-    flat = list(_flat(words))
+def model_name(words: Sequence[str]) -> str:
+    """Return the model: the word after `vllm serve`, or `--model`; empty when none is named.
+
+    Arguments that begin with `organisation/name` are those of an image whose entry point is
+    `vllm serve`.
+    """
+    flat = flag_words(words)
     for index, word in enumerate(flat[:-1]):
         if word == "serve" and not flat[index + 1].startswith("-"):
-            return flat[index + 1]
-    return _last(words, _MODEL)
+            return flat[index + 1].strip("\"'")
+    told = flag_value(words, _MODEL)
+    first = flat[0] if flat else ""
+    return told or (first if _REPOSITORY.fullmatch(first) else "")
 
 
-def _count(words: Sequence[str], names: Sequence[str]) -> int:
+_REPOSITORY: Final = re.compile(r"[\w-][\w.-]*/[\w.-]+(?<!\.py)(?<!\.sh)")
+
+
+def whole_number(words: Sequence[str], names: Sequence[str]) -> int:
+    """Return the last positive whole number that a flag is given, 1 when there is none."""
     size = 1
-    for value in _values(words, names):
+    for value in _flag_values(words, names):
         if value.isdecimal() and int(value) > 0:
             size = int(value)
     return size
 
 
-def _last(words: Sequence[str], names: Sequence[str]) -> str:
-    return next(reversed(list(_values(words, names))), "").strip("\"'")
+def flag_value(words: Sequence[str], names: Sequence[str]) -> str:
+    """Return what the last mention of a flag says, without quotes; empty when there is none."""
+    return next(reversed(list(_flag_values(words, names))), "").strip("\"'")
 
 
-def _values(words: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+def _flag_values(words: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     """Yield what every mention of a flag says, in their order; empty where it says nothing."""
-    flat = list(_flat(words))
+    flat = flag_words(words)
     for index, word in enumerate(flat):
         name, equals, inline = word.partition("=")
         if name.replace("_", "-") in names:
             yield inline if equals else flat[index + 1] if index + 1 < len(flat) else ""
 
 
-def _flat(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words, those of a `sh -c` script one by one."""
+def flag_words(words: Sequence[str]) -> list[str]:
+    """Return the words, those of a `sh -c` script one by one."""
+    flat: list[str] = []
     for word in words:
-        yield from re.split(r"\s+", word.strip()) if re.search(r"\s", word) else [word]
+        flat += re.split(r"\s+", word.strip()) if re.search(r"\s", word) else [word]
+    return flat
