@@ -61,6 +61,7 @@ class TelemetryReader:
         slow_every: int = 5,
         slow_max_age_seconds: float = 180.0,
         backoff: Backoff | None = None,
+        client: PrometheusClient | None = None,
     ) -> None:
         """Prepare; nothing is asked yet.
 
@@ -71,6 +72,7 @@ class TelemetryReader:
             slow_every: Slow queries are asked at every n-th answered read.
             slow_max_age_seconds: Slow values older than this are dropped.
             backoff: Waits after failures; the default begins at one tick of 15 s.
+            client: Asks the endpoint; another one than usual answers from what was downloaded.
 
         Raises:
             ValueError: A number is out of range.
@@ -88,7 +90,7 @@ class TelemetryReader:
         )
         self._slow_every: Final = slow_every
         self._slow_max_age: Final = slow_max_age_seconds
-        self._client: Final = PrometheusClient(endpoint)
+        self._client: Final = client or PrometheusClient(endpoint)
         self._backoff = backoff or Backoff()
         self._slow: dict[str, SlowTables] = {}
         self._slow_view: SlowView | None = None
