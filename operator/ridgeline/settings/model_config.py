@@ -59,12 +59,13 @@ def facts_of_config(
             name, strange, f"it has {', '.join(strange)}, whose meaning for a step is not known"
         )
     try:
-        facts = _facts(reader, name, source, as_of)
+        facts, trouble = _facts(reader, name, source, as_of), ""
     except ValueError as error:
-        return _unreadable(name, reader.missing, str(error))
+        facts, trouble = None, str(error)
     if reader.missing:
-        lacks = ", ".join(reader.missing)
-        return _unreadable(name, reader.missing, f"it has no usable {lacks}")
+        trouble = f"it has no usable {', '.join(reader.missing)}"
+    if facts is None or trouble:
+        return _unreadable(name, reader.missing, trouble)
     return facts
 
 

@@ -28,9 +28,8 @@ _WINDOWED: Final = ("sliding_attention", "chunked_attention")
 def layers_by_attention(reader: Reader, layers: int) -> LayersByAttention:
     """Count the layers by kind of attention.
 
-    Raises:
-        ValueError: The list of layers is not as long as there are layers, or has a kind that is
-            not known.
+    A list that is not as long as there are layers, or has a kind that is not known, is noted as
+    missing.
     """
     listed = reader.items("layer_types")
     if not listed:
@@ -39,11 +38,9 @@ def layers_by_attention(reader: Reader, layers: int) -> LayersByAttention:
     counts = Counter(map(str, listed))
     strange = sorted(set(counts) - {_FULL, _LINEAR, *_WINDOWED})
     if strange:
-        reader.missing.append("layer_types")
-        raise ValueError(f"layer_types has {strange[0]!r}, which is not known")
-    if len(listed) != layers:
-        reader.missing.append("layer_types")
-        raise ValueError(f"layer_types has {len(listed)} entries for {layers} layers")
+        reader.missing.append(f"layer_types (it has {strange[0][:40]!r}, which is not known)")
+    elif len(listed) != layers:
+        reader.missing.append(f"layer_types (it has {len(listed)} entries for {layers} layers)")
     return LayersByAttention(
         linear=counts[_LINEAR], windowed=sum(counts[each] for each in _WINDOWED)
     )
