@@ -3,12 +3,14 @@
 Each read fetches one page of every Pod that is to be scraped, a bounded number at once and all
 under one deadline, and computes rates over a window that is kept in memory for each process. A Pod
 that fails is asked ever more rarely and after the others, so that many black holes do not use up
-the deadline of those that answer. Its own servings hold; others go on.
+the deadline of those that answer; whose turn did not come is asked first in the next read. A Pod's
+failure holds its own servings; others go on.
 
-A restart of the operator empties the windows: facts begin when the new ones cover half of it.
+A restart of the operator empties the windows: facts begin when the new ones are about half full.
 """
 
 import asyncio
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -37,6 +39,7 @@ class _Pod:
     backoff: Backoff
     windows: dict[str, EngineWindow] = field(default_factory=dict)
     error: str | None = None
+    asked_at: float = -math.inf
 
 
 class ScrapeReader:
@@ -85,7 +88,7 @@ class ScrapeReader:
         self._follow(self._targets())
         due = sorted(
             (pod for pod in self._pods.values() if pod.backoff.allows(now)),
-            key=lambda pod: (pod.backoff.failures, pod.target.namespace, pod.target.pod),
+            key=lambda pod: (pod.backoff.failures, pod.asked_at, pod.target.pod),
         )
         try:
             await self._scrape(due, now, started)
@@ -127,7 +130,11 @@ class ScrapeReader:
     ) -> None:
         loop = asyncio.get_running_loop()
         async with gate:
-            until = min(deadline, loop.time() + self.endpoint.pod_timeout_seconds)
+            due_at = loop.time() + self.endpoint.pod_timeout_seconds
+            until = min(deadline, due_at)
+            if until <= loop.time():
+                pod.error = "its turn did not come before the deadline of all Pods"
+                return
             try:
                 body, began = await fetcher.fetch(pod.target, until)
                 engines = read_page(body, max_series=self.endpoint.max_series)
@@ -135,9 +142,11 @@ class ScrapeReader:
                     raise UnavailableError("the page holds none of vLLM's series")
             except TelemetryError as error:
                 pod.error = str(error)
-                pod.backoff = pod.backoff.failed(now)
+                # Who was cut short by the others has not failed by itself.
+                if due_at <= deadline or loop.time() < deadline:
+                    pod.backoff, pod.asked_at = pod.backoff.failed(now), now
             else:
-                pod.error = None
+                pod.error, pod.asked_at = None, now
                 pod.backoff = pod.backoff.succeeded()
                 self._keep(pod, engines, now + began - started)
 
@@ -202,7 +211,7 @@ class ScrapeReader:
             remarks.append(f"some Pods cannot be scraped, {_first(failing)}; {_WAY_OUT}")
         if filling:
             remarks.append(
-                "some Pods have been scraped for less than half of the rate window of "
+                "some Pods have been scraped for less than about half of the rate window of "
                 f"{self.window_seconds:g} s, {_first(filling)}"
             )
         return tuple(remarks)

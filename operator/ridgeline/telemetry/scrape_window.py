@@ -13,9 +13,9 @@ from ridgeline.telemetry.arithmetic import fast_numbers, ratio, steady_acceptanc
 from ridgeline.telemetry.scrape_page import COUNTERS, EngineTotals, Histogram
 from ridgeline.telemetry.scrape_quantile import Quantile, quantile_of
 
-COVERED_SHARE: Final = 0.5
+COVERED_SHARE: Final = 0.45
 """Share of the window that samples must span before any rate is told: a mean over a few seconds is
-no mean over the window."""
+no mean over the window. Half of it, less what the moments of scrapes vary by."""
 
 KEPT_SAMPLES: Final = 16
 """About so many samples are kept of a window; more would only cost memory."""
