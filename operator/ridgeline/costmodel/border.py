@@ -10,10 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-STEPS: Final = 6
-"""Most secant steps to a cut-off; a geometric cell of the grid needs two or three."""
-CLOSE: Final = 1e-3
-"""Relative width of a cut-off that is exact enough."""
+ROUNDS: Final = 3
+"""Most times that a cell of the grid is divided to find a cut-off."""
+PIECES: Final = 6
+"""Pieces of each division."""
+SMOOTH: Final = 0.03
+"""Fall of f within a piece that is small enough to take f for straight; more is a jump."""
+
+Leads = Callable[[Sequence[float]], list[float]]
+"""f at several concurrencies at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,7 @@ def edges(
     points: Sequence[float],
     leads: Sequence[float],
     near: int,
-    lead_at: Callable[[float], float],
+    leads_at: Leads,
     spread: float,
 ) -> Edges:
     """Return the cut-off nearest to a cell of the grid, with its band.
@@ -46,11 +51,11 @@ def edges(
         points: The grid of concurrency.
         leads: f at each point.
         near: Index of the last point at which the lower profile was taken.
-        lead_at: f at any concurrency.
+        leads_at: f at any concurrencies.
         spread: z·sd.
     """
     cell = _crossing(leads, near)
-    cutoff = _solve(points, leads, cell, lead_at)
+    cutoff = _solve(points, leads, cell, leads_at)
     low = _downwards(points, leads, cell, spread)
     high = _upwards(points, leads, cell, -spread)
     return Edges(
@@ -70,27 +75,23 @@ def _crossing(leads: Sequence[float], near: int) -> int:
     return min(best, len(leads) - 2)
 
 
-def _solve(
-    points: Sequence[float], leads: Sequence[float], cell: int, lead_at: Callable[[float], float]
-) -> float:
-    """Return where f = 0 within a cell, by regula falsi on ln B that halves a stuck end."""
-    left, right = math.log(points[cell]), math.log(points[cell + 1])
+def _solve(points: Sequence[float], leads: Sequence[float], cell: int, leads_at: Leads) -> float:
+    """Return where f = 0 within a cell: divided evenly in ln B, straight in what is left."""
+    left, right = points[cell], points[cell + 1]
     above, below = leads[cell], leads[cell + 1]
     if not above > 0.0 >= below:
-        return math.exp((left + right) / 2.0)
-    middle = right
-    for _ in range(STEPS):
-        if right - left < CLOSE or below == 0.0:
+        return math.sqrt(left * right)
+    for _ in range(ROUNDS):
+        ratio = (right / left) ** (1.0 / PIECES)
+        inside = [left * ratio**step for step in range(1, PIECES)]
+        for point, lead in zip(inside, leads_at(inside), strict=True):
+            if lead <= 0.0:
+                right, below = point, lead
+                break
+            left, above = point, lead
+        if above - below < SMOOTH:
             break
-        middle = left + (right - left) * above / (above - below)
-        lead = lead_at(math.exp(middle))
-        if lead > 0.0:
-            left, above, below = middle, lead, below / 2.0
-        else:
-            right, below, above = middle, lead, above / 2.0
-        if abs(lead) < 1e-4:
-            break
-    return math.exp(middle)
+    return float(left * (right / left) ** (above / (above - below)))
 
 
 def _downwards(

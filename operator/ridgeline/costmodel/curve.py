@@ -4,6 +4,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import le, lt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,11 @@ def _interpolate(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
 
 
 def _require_rising(profile: str, values: Sequence[float], *, strictly: bool) -> None:
+    # The common case in one go: what rises from above 0 to a finite end is finite throughout, and
+    # NaN compares as false.
+    compare = lt if strictly else le
+    if values[0] > 0 and math.isfinite(values[-1]) and all(map(compare, values, values[1:])):
+        return
     previous = 0.0
     for value in values:
         if not math.isfinite(value) or value < previous or value <= 0:

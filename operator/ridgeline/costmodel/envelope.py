@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-POINTS: Final = 26
-"""Points of the grid: neighbours are at most a third apart up to 1,024 requests."""
+POINTS: Final = 24
+"""Points of the grid: neighbours are at most 36 % apart up to 1,024 requests."""
 
 
 def grid(most: float) -> list[float]:
@@ -54,6 +54,7 @@ def envelope(
     *,
     off: int | None,
     margin: float,
+    dense: bool = True,
 ) -> Envelope:
     """Return who is best where.
 
@@ -62,6 +63,8 @@ def envelope(
         alive: Profiles that take part.
         off: The profile without speculation.
         margin: What a profile has to win by to be worth a range.
+        dense: Whether gains fall with concurrency by nature; of a profile that is best in two
+            ranges the quieter one is then kept.
     """
     taking_part, slight = list(alive), []
     while True:
@@ -73,7 +76,7 @@ def envelope(
             break
         taking_part = [each for each in taking_part if each != weakest]
         slight.append(weakest)
-    runs, torn = _once_each(_runs(winners), values, off)
+    runs, torn = _once_each(_runs(winners), values, off, dense=dense)
     used = {each.arm for each in runs}
     never = tuple(each for each in alive if each not in used and each not in slight)
     return Envelope(tuple(runs), never, tuple(slight), tuple(torn))
@@ -85,27 +88,23 @@ def _winners(
     """Return the best profile at each point, and each winner's largest lead over the next."""
     winners: list[int] = []
     gains: dict[int, float] = {}
-    handicap = 1.0 + margin
-    rows = [(arm, values[arm]) for arm in alive if arm != off]
-    none = values[off] if off is not None and off in alive else None
-    for point in range(len(values[alive[0]])):
-        best, first, second = -1, -1.0, 0.0
-        for arm, row in rows:
-            value = row[point]
-            if value > first:
-                best, first, second = arm, value, first
-            elif value > second:
-                second = value
-        if none is not None and off is not None:
-            base = none[point]
-            if first <= base * handicap:
-                best, first, second = off, base, first
-            elif base > second:
-                second = base
-        winners.append(best)
-        gain = first / second if second > 0 else math.inf
-        if gain > gains.get(best, 0.0):
-            gains[best] = gain
+    speculating = [each for each in alive if each != off]
+    if not speculating:
+        return [alive[0]] * len(values[alive[0]]), {alive[0]: math.inf}
+    taking_part = off is not None and off in alive
+    none = values[off] if off is not None and taking_part else [0.0] * len(values[alive[0]])
+    columns = zip(*(values[each] for each in speculating), strict=True)
+    for base, column in zip(none, columns, strict=True):
+        first = max(column)
+        if off is not None and first <= base * (1.0 + margin):
+            winner, gain = off, base / first
+        else:
+            winner = speculating[column.index(first)]
+            second = max(base, sorted(column)[-2] if len(column) > 1 else 0.0)
+            gain = first / second if second > 0 else math.inf
+        winners.append(winner)
+        if gain > gains.get(winner, 0.0):
+            gains[winner] = gain
     return winners, gains
 
 
@@ -120,15 +119,17 @@ def _runs(winners: Sequence[int]) -> list[Run]:
 
 
 def _once_each(
-    runs: list[Run], values: Sequence[Sequence[float]], off: int | None
+    runs: list[Run], values: Sequence[Sequence[float]], off: int | None, *, dense: bool
 ) -> tuple[list[Run], list[int]]:
     """Give the lesser range of a profile that is best in two to the neighbour below (or above).
 
     Of the profile without speculation the busiest range stays: off at saturation is what is safe.
+    Of the others the quieter one stays where gains fall with concurrency (a second win rests on the
+    weak cost of steps above the captured size), else the one that matters more.
     """
     torn: list[int] = []
     while True:
-        lost = _lesser(runs, values, off)
+        lost = _lesser(runs, values, off, dense=dense)
         if lost is None:
             return runs, torn
         torn.append(runs[lost].arm)
@@ -146,13 +147,17 @@ def _once_each(
         runs = merged
 
 
-def _lesser(runs: Sequence[Run], values: Sequence[Sequence[float]], off: int | None) -> int | None:
+def _lesser(
+    runs: Sequence[Run], values: Sequence[Sequence[float]], off: int | None, *, dense: bool
+) -> int | None:
     for index, run in enumerate(runs):
         for later in range(index + 1, len(runs)):
             if runs[later].arm == run.arm:
-                if run.arm == off or _weight(run, values) <= _weight(runs[later], values):
+                if run.arm == off:
                     return index
-                return later
+                if dense or _weight(run, values) >= _weight(runs[later], values):
+                    return later
+                return index
     return None
 
 

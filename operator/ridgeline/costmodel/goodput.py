@@ -17,6 +17,7 @@ from ridgeline.costmodel.arm import Arm
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.constants import CONSTANTS, Constants
 from ridgeline.costmodel.deployment import Deployment
+from ridgeline.costmodel.forward import Forward
 from ridgeline.costmodel.memory import Room, room_of
 from ridgeline.costmodel.step_time import StepModel, step_model
 from ridgeline.costmodel.uncertainty import ratio_sd
@@ -42,23 +43,23 @@ class ArmModel:
     room: Room
     scale: float
 
-    def goodputs(self, concurrencies: Sequence[float]) -> list[float]:
-        """Return tokens per second at each concurrency; flat above the most that is admitted."""
-        most, tokens = self.room.max_concurrency, self.step.length / self.scale
-        inside = [min(most, each) for each in concurrencies]
-        times = self.step.sweep(inside)
-        return [each * tokens / seconds for each, seconds in zip(inside, times, strict=True)]
-
-    def goodput(self, concurrency: float, *, admitted: bool = True) -> float:
-        """Return tokens per second at a concurrency.
+    def goodputs(self, concurrencies: Sequence[float], *, admitted: bool = True) -> list[float]:
+        """Return tokens per second at each concurrency.
 
         Args:
-            concurrency: Requests in decode.
-            admitted: Whether to stop at the most that the engine admits.
+            concurrencies: Requests in decode.
+            admitted: Whether goodput is flat above the most that the engine admits.
         """
-        if admitted and concurrency > self.room.max_concurrency:
-            concurrency = self.room.max_concurrency
-        return concurrency * self.step.length / (self.step.seconds(concurrency) * self.scale)
+        tokens = self.step.length / self.scale
+        if admitted and concurrencies[-1] > self.room.max_concurrency:
+            most = self.room.max_concurrency
+            concurrencies = [min(most, each) for each in concurrencies]
+        times = self.step.sweep(concurrencies)
+        return [each * tokens / seconds for each, seconds in zip(concurrencies, times, strict=True)]
+
+    def goodput(self, concurrency: float) -> float:
+        """Return tokens per second at a concurrency."""
+        return self.goodputs((concurrency,))[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +94,15 @@ def arm_models(
     constants: Constants = CONSTANTS,
 ) -> list[ArmModel | CannotSay]:
     """Return each profile ready to be asked, or why it cannot be."""
-    usual = _scale_of_unseen(arms)
+    usual = scale_of_unseen(arms)
     found: list[ArmModel | CannotSay] = []
+    target: Forward | None = None
     for arm in arms:
-        step = step_model(deployment, arm, workload, constants)
+        step = step_model(deployment, arm, workload, constants, target)
         if isinstance(step, CannotSay):
             found.append(step)
             continue
+        target = step.target
         room = room_of(deployment, arm, workload, constants)
         if isinstance(room, CannotSay):
             found.append(room)
@@ -144,6 +147,7 @@ def estimate(
     )
 
 
-def _scale_of_unseen(arms: Sequence[Arm]) -> float:
+def scale_of_unseen(arms: Sequence[Arm]) -> float:
+    """Return ln of the factor on step times of a profile that was not seen: the longest seen's."""
     longest = max(arms, key=lambda each: each.calibration.windows, default=None)
     return longest.calibration.log_scale if longest and longest.calibration.seen else 0.0

@@ -21,16 +21,25 @@ def basis(deployment: Deployment, workload: Workload, models: Sequence[ArmModel]
     )
 
 
-def border(below: ArmModel, above: ArmModel, edges: Edges) -> str:
-    """Return where a profile gives way to the next, and what ends it."""
+def border(below: ArmModel, above: ArmModel, edges: Edges, *, quiet: float, lead: float) -> str:
+    """Return where a profile gives way to the next, and what ends it.
+
+    Args:
+        below: The profile.
+        above: The next.
+        edges: The border.
+        quiet: Goodput of the profile over that of the next at the quietest point.
+        lead: The same at the border.
+    """
+    lengths = below.step.length / above.step.length
     cutoff = edges.cutoff
     high = number(edges.high) if edges.high is not None else "no upper edge"
     return (
         f"{below.arm.name} up to {number(cutoff)} requests per engine "
         f"({number(edges.low)} to {high}), then {above.arm.name}: it yields "
         f"{below.step.length:.2f} tokens a step against {above.step.length:.2f}, in a step that "
-        f"takes {_times(below, above, 1.0)} times as long at 1 request and "
-        f"{_times(below, above, cutoff)} times at {number(cutoff)}, {_ends(below, above, cutoff)}"
+        f"takes {lengths / quiet:.2f} times as long when quiet and {lengths / lead:.2f} times at "
+        f"{number(cutoff)}, {_ends(below, above, cutoff)}"
     )
 
 
@@ -56,11 +65,16 @@ def narrow(lost: str, kept: str) -> str:
     )
 
 
-def torn(name: str) -> str:
+def torn(name: str, *, off: bool) -> str:
     """Return why one of two ranges of a profile is missing."""
+    if off:
+        return (
+            f"{name} is best in two ranges apart; it keeps the busiest, since a profile stands in "
+            "one row and off at saturation is the safe side"
+        )
     return (
-        f"{name} is best in two ranges apart; it keeps the one where it matters more, since a "
-        "profile stands in one row"
+        f"{name} is best in two ranges apart and keeps one of them, since a profile stands in one "
+        "row"
     )
 
 
@@ -90,12 +104,6 @@ def perhaps(name: str) -> str:
     return f"{name} may pay after all: its predicted loss is within the error of the prediction"
 
 
-def _times(below: ArmModel, above: ArmModel, concurrency: float) -> str:
-    one = below.step.seconds(min(concurrency, below.room.max_concurrency)) * below.scale
-    other = above.step.seconds(min(concurrency, above.room.max_concurrency)) * above.scale
-    return f"{one / other:.2f}"
-
-
 def _ends(below: ArmModel, above: ArmModel, concurrency: float) -> str:
     """Return the largest thing that a profile pays for at its cut-off."""
     held = below.room.max_concurrency
@@ -113,4 +121,5 @@ def _ends(below: ArmModel, above: ArmModel, concurrency: float) -> str:
         "steps above the captured size": one.eager - other.eager,
         "a drafter that is loaded and idle": one.price - other.price,
     }
-    return f"mostly for {max(costs, key=lambda each: costs[each])}"
+    most = max(costs, key=lambda each: costs[each])
+    return f"mostly for {most}" if costs[most] > 0 else "less than the other takes"

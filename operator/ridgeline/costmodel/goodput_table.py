@@ -7,14 +7,15 @@ reason.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from ridgeline.costmodel import goodput_reasons as words
 from ridgeline.costmodel.arm import Arm
-from ridgeline.costmodel.border import Edges, edges
+from ridgeline.costmodel.border import Edges, Leads, edges
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.constants import CONSTANTS, Constants
 from ridgeline.costmodel.curve import Curve
@@ -62,17 +63,19 @@ class _Task:
         pairs = zip(self.goodputs[lower], self.goodputs[upper], strict=True)
         return [math.log(one / other) - handicap for one, other in pairs]
 
-    def lead_at(self, lower: int, upper: int, *, admitted: bool = True) -> Callable[[float], float]:
-        """Return f of two profiles as a function of concurrency."""
+    def leads_at(self, lower: int, upper: int, *, admitted: bool = True) -> Leads:
+        """Return f of two profiles as a function of concurrencies."""
         one, other, handicap = self.models[lower], self.models[upper], self.handicap(lower, upper)
 
-        def lead(concurrency: float) -> float:
-            ratio = one.goodput(concurrency, admitted=admitted) / other.goodput(
-                concurrency, admitted=admitted
+        def leads(concurrencies: Sequence[float]) -> list[float]:
+            pairs = zip(
+                one.goodputs(concurrencies, admitted=admitted),
+                other.goodputs(concurrencies, admitted=admitted),
+                strict=True,
             )
-            return math.log(ratio) - handicap
+            return [math.log(this / that) - handicap for this, that in pairs]
 
-        return lead
+        return leads
 
     def spread(self, one: int, other: int) -> float:
         """Return z·sd of ln of the ratio of two profiles."""
@@ -139,7 +142,10 @@ def goodput_table(
         tuple(_cutoff_rows(task, rows)),
         verdict=_verdict(task, rows, doubted=bool(doubted)),
         reasons=(*_reasons(task, rows, workload), *(str(each) for each in left_out), *doubted),
-        curves=tuple(_curve(each, points) for each in known),
+        curves=tuple(
+            _curve(each, points, goodputs)
+            for each, goodputs in zip(known, task.goodputs, strict=True)
+        ),
     )
 
 
@@ -158,9 +164,11 @@ def _rows(task: _Task) -> _Rows:
     """Return ranges that are wider than the bands between them."""
     alive = list(range(len(task.models)))
     narrow: list[tuple[int, int]] = []
+    made: dict[tuple[int, int, int], Edges] = {}
+    dense = task.deployment.model.experts is None
     while True:
-        found = envelope(task.goodputs, alive, off=task.off, margin=task.margin)
-        borders = tuple(_edges(task, *pair) for pair in pairwise(found.runs))
+        found = envelope(task.goodputs, alive, off=task.off, margin=task.margin, dense=dense)
+        borders = tuple(_edges(task, *pair, made) for pair in pairwise(found.runs))
         overlap = next(
             (
                 index
@@ -188,11 +196,19 @@ def _cheaper_to_lose(task: _Task, alive: Sequence[int], pair: tuple[int, int]) -
     return max(speculating, key=without)
 
 
-def _edges(task: _Task, below: Run, above: Run) -> Edges:
-    lead_at = task.lead_at(below.arm, above.arm)
+def _edges(task: _Task, below: Run, above: Run, made: dict[tuple[int, int, int], Edges]) -> Edges:
+    """Return the edges between two runs, from `made` where they stand there."""
+    key = (below.arm, above.arm, below.last)
+    if key not in made:
+        made[key] = _new_edges(task, below, above)
+    return made[key]
+
+
+def _new_edges(task: _Task, below: Run, above: Run) -> Edges:
+    leads_at = task.leads_at(below.arm, above.arm)
     leads = task.leads(below.arm, above.arm)
     spread = task.spread(below.arm, above.arm)
-    found = edges(task.points, leads, below.last, lead_at, spread)
+    found = edges(task.points, leads, below.last, leads_at, spread)
     if found.high is not None:
         return found
     beyond = _beyond(task, below.arm, above.arm, -spread)
@@ -201,9 +217,10 @@ def _edges(task: _Task, below: Run, above: Run) -> Edges:
 
 def _beyond(task: _Task, lower: int, upper: int, level: float) -> float | None:
     """Return where f would fall to a level if the engine admitted more requests."""
-    lead_at = task.lead_at(lower, upper, admitted=False)
-    most = task.points[-1]
-    return next((most * each for each in BEYOND if lead_at(most * each) <= level), None)
+    farther = [task.points[-1] * each for each in BEYOND]
+    leads = task.leads_at(lower, upper, admitted=False)(farther)
+    pairs = zip(farther, leads, strict=True)
+    return next((point for point, lead in pairs if lead <= level), None)
 
 
 def _cutoff_rows(task: _Task, rows: _Rows) -> list[CutoffRow]:
@@ -282,15 +299,20 @@ def _reasons(task: _Task, rows: _Rows, workload: Workload) -> list[str]:
     found = [words.basis(task.deployment, workload, task.models)]
     runs = rows.found.runs
     for index, border in enumerate(rows.borders):
-        below, above = task.models[runs[index].arm], task.models[runs[index + 1].arm]
-        found.append(words.border(below, above, border))
+        lower, upper = runs[index].arm, runs[index + 1].arm
+        quiet = task.goodputs[lower][0] / task.goodputs[upper][0]
+        lead = math.exp(task.handicap(lower, upper))
+        below, above = task.models[lower], task.models[upper]
+        found.append(words.border(below, above, border, quiet=quiet, lead=lead))
     last = task.models[runs[-1].arm]
     none = task.models[task.off] if task.off is not None else None
     if none is not None:
         found.append(words.last_row(last, none, task.points, alone=len(runs) == 1))
     names = [each.arm.name for each in task.models]
     found.extend(words.narrow(names[lost], names[kept]) for lost, kept in rows.narrow)
-    found.extend(words.torn(names[each]) for each in dict.fromkeys(rows.found.torn))
+    found.extend(
+        words.torn(names[each], off=each == task.off) for each in dict.fromkeys(rows.found.torn)
+    )
     merged = {lost for lost, _ in rows.narrow}
     beaten = [*rows.found.slight, *(each for each in rows.found.never if each not in merged)]
     found.extend(words.beaten(names[each], task.margin) for each in beaten if each != task.off)
@@ -299,13 +321,14 @@ def _reasons(task: _Task, rows: _Rows, workload: Workload) -> list[str]:
     return found
 
 
-def _curve(model: ArmModel, points: Sequence[float]) -> Curve:
+def _curve(model: ArmModel, points: Sequence[float], goodputs: Sequence[float]) -> Curve:
     """Return a profile's goodput up to the most that it admits, never falling."""
     most = model.room.max_concurrency
-    inside = [each for each in points if each < most * (1.0 - 1e-9)]
-    inside.append(most)
-    highest, speeds = 0.0, []
-    for speed in model.goodputs(inside):
-        highest = max(highest, speed)
-        speeds.append(highest)
-    return Curve(profile=model.arm.name, concurrency=tuple(inside), tokens_per_second=tuple(speeds))
+    inside = bisect_left(points, most * (1.0 - 1e-9))
+    # Above the most that is admitted goodput is flat, so the last point of the grid has it.
+    speeds = accumulate((*goodputs[:inside], goodputs[-1]), max)
+    return Curve(
+        profile=model.arm.name,
+        concurrency=(*points[:inside], most),
+        tokens_per_second=tuple(speeds),
+    )

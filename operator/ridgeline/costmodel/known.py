@@ -23,11 +23,8 @@ MOST_GPUS: Final = 100_000
 """Bounds so far out that only a slip of the pen meets them; beyond, arithmetic would overflow."""
 
 
-def missing_of(deployment: Deployment, arm: Arm, workload: Workload) -> CannotSay | None:
+def missing_of(arm: Arm) -> CannotSay | None:
     """Return what keeps a profile from being predicted, `None` when nothing does."""
-    implausible = _implausible(deployment, workload)
-    if implausible is not None:
-        return implausible
     if not arm.method.speculates:
         return None
     drafts = arm.lookahead > 0 or arm.method is Method.SUFFIX
@@ -61,7 +58,8 @@ def _enough_positions(arm: Arm) -> bool:
     return arm.acceptance is not None and len(arm.acceptance.rates) >= arm.lookahead
 
 
-def _implausible(deployment: Deployment, workload: Workload) -> CannotSay | None:
+def implausible(deployment: Deployment, workload: Workload) -> CannotSay | None:
+    """Return which fact of a target or its requests makes no sense, `None` when all do."""
     gpus = deployment.tensor_parallel * deployment.pipeline_parallel * deployment.data_parallel
     if gpus > MOST_GPUS:
         return CannotSay(

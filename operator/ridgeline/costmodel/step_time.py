@@ -23,7 +23,7 @@ from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.constants import CONSTANTS, Constants
 from ridgeline.costmodel.deployment import Deployment
 from ridgeline.costmodel.forward import Forward, forward_of
-from ridgeline.costmodel.known import missing_of
+from ridgeline.costmodel.known import implausible, missing_of
 from ridgeline.costmodel.suitability import crosses_pcie
 from ridgeline.costmodel.workload import Workload
 from ridgeline.terms.methods import Method
@@ -127,38 +127,45 @@ class StepModel:
 
     def sweep(self, concurrencies: Sequence[float]) -> list[float]:
         """Return the seconds of a step at each concurrency."""
-        power, root = self.constants.roofline_power, 1.0 / self.constants.roofline_power
-        target, draft = self.target, self.draft
-        tokens_each = self.tokens / self.stages
-        dense, experts, miss = target.dense, target.experts, target.miss
-        read = dense**power
-        multiply = (target.compute * tokens_each) ** power
+        target, each = self.target, self.tokens / self.stages
         constant = target.fixed + self.step
-        linear = target.exchange * tokens_each + (target.kv + self.request) / self.stages
-        eager_from = self.captured / tokens_each if self.eager > 0 else math.inf
-        found = []
-        for concurrency in concurrencies:
-            if experts:
-                touched = dense + experts * (1.0 - miss ** (tokens_each * concurrency))
-                read = touched**power
-            seconds = (read + multiply * concurrency**power) ** root
-            seconds += constant + linear * concurrency
-            if draft is not None:
-                seconds += self._drafting(concurrency / self.stages)
-            if concurrency > eager_from:
-                seconds += self.eager
-            if self.loaded:
-                seconds *= 1.0 + _price(concurrency, self.constants)
-            found.append(seconds)
+        linear = target.exchange * each + (target.kv + self.request) / self.stages
+        powers = [concurrency**self.constants.roofline_power for concurrency in concurrencies]
+        found = [
+            roofline + constant + linear * concurrency
+            for roofline, concurrency in zip(
+                _rooflines(target, each, concurrencies, powers, self.constants),
+                concurrencies,
+                strict=True,
+            )
+        ]
+        if self.draft is not None:
+            drafting = self._drafts(self.draft, concurrencies, powers)
+            found = [one + other for one, other in zip(found, drafting, strict=True)]
+        eager_from = self.captured / each
+        if self.eager > 0 and concurrencies[-1] > eager_from:
+            for index, concurrency in enumerate(concurrencies):
+                if concurrency > eager_from:
+                    found[index] += self.eager
+        if self.loaded:
+            for index, concurrency in enumerate(concurrencies):
+                found[index] *= 1.0 + _price(concurrency, self.constants)
         return found
 
-    def _drafting(self, requests: float) -> float:
-        """Return the seconds of all draft passes of a step."""
-        draft = self.draft
-        if draft is None:
-            return 0.0
-        work = _pass_seconds(draft, self.draft_tokens * requests, requests, self.constants)
-        return self.passes * (max(work, self.pass_floor) + self.pass_seconds)
+    def _drafts(
+        self, draft: Forward, concurrencies: Sequence[float], powers: Sequence[float]
+    ) -> list[float]:
+        """Return the seconds of all draft passes of a step at each concurrency."""
+        each = self.draft_tokens / self.stages
+        linear = draft.kv / self.stages + draft.exchange * each
+        fixed, floor, passes = draft.fixed, self.pass_floor, self.passes
+        beside = self.pass_seconds
+        rooflines = _rooflines(draft, each, concurrencies, powers, self.constants)
+        works = [
+            roofline + fixed + linear * concurrency
+            for roofline, concurrency in zip(rooflines, concurrencies, strict=True)
+        ]
+        return [passes * (max(work, floor) + beside) for work in works]
 
     def parts(self, concurrency: float) -> StepTime:
         """Return the parts of a step at a concurrency."""
@@ -166,6 +173,8 @@ class StepModel:
         tokens, target = self.tokens * requests, self.target
         single = _roofline(target, 1.0, self.constants)
         memory = min(single, _roofline(target, tokens, self.constants))
+        power = concurrency**self.constants.roofline_power
+        drafting = self._drafts(self.draft, (concurrency,), (power,))[0] if self.draft else 0.0
         looking = self.lookup + self.lookup_request * requests
         parts = StepTime(
             memory=memory,
@@ -173,7 +182,7 @@ class StepModel:
             kv=target.kv * requests,
             all_reduce=target.fixed - target.expert_overhead + target.exchange * tokens,
             experts=target.expert_overhead,
-            draft=self._drafting(requests) + looking,
+            draft=drafting + looking,
             host=self.step - self.lookup + (self.request - self.lookup_request) * requests,
             eager=self.eager if tokens > self.captured else 0.0,
             price=0.0,
@@ -213,13 +222,26 @@ def step_seconds(
 
 
 def step_model(
-    deployment: Deployment, arm: Arm, workload: Workload, constants: Constants = CONSTANTS
+    deployment: Deployment,
+    arm: Arm,
+    workload: Workload,
+    constants: Constants = CONSTANTS,
+    target: Forward | None = None,
 ) -> StepModel | CannotSay:
-    """Return the step time of a profile as factors of concurrency."""
-    missing = missing_of(deployment, arm, workload)
+    """Return the step time of a profile as factors of concurrency.
+
+    Args:
+        deployment: The target.
+        arm: The profile.
+        workload: The mean request.
+        constants: The constants of the formula.
+        target: The target's pass from another profile of the same target and workload.
+    """
+    # The target's pass from another profile was made from facts that were checked.
+    missing = missing_of(arm) or (implausible(deployment, workload) if target is None else None)
     if missing is not None:
         return missing
-    length, verified, passes = _drafts(arm)
+    length, verified, passes = _drafted(arm)
     drafts = passes > 0
     looks_up = drafts and arm.method in LOOKS_UP
     draft = _draft_pass(deployment, arm, workload, constants) if drafts and not looks_up else None
@@ -229,14 +251,7 @@ def step_model(
         length=length,
         tokens=verified + length * workload.prefill_per_token,
         stages=float(deployment.pipeline_parallel),
-        target=forward_of(
-            deployment,
-            deployment.model,
-            deployment.precision,
-            workload.context_tokens,
-            shared_params=0.0,
-            constants=constants,
-        ),
+        target=target or _target_pass(deployment, workload, constants),
         draft=draft,
         draft_tokens=float(arm.tree_width),
         passes=float(passes),
@@ -253,7 +268,7 @@ def step_model(
     )
 
 
-def _drafts(arm: Arm) -> tuple[float, float, int]:
+def _drafted(arm: Arm) -> tuple[float, float, int]:
     """Return acceptance length, verified tokens per request, and draft passes."""
     acceptance = arm.acceptance
     if not arm.method.speculates or acceptance is None:
@@ -266,6 +281,17 @@ def _drafts(arm: Arm) -> tuple[float, float, int]:
     length = 1.0 + acceptance.hit * math.fsum(acceptance.rates[:lookahead])
     drafted = arm.tree_nodes if arm.tree_nodes is not None else lookahead
     return length, 1.0 + drafted * acceptance.hit, lookahead
+
+
+def _target_pass(deployment: Deployment, workload: Workload, constants: Constants) -> Forward:
+    return forward_of(
+        deployment,
+        deployment.model,
+        deployment.precision,
+        workload.context_tokens,
+        shared_params=0.0,
+        constants=constants,
+    )
 
 
 def _draft_pass(
@@ -301,9 +327,32 @@ def _roofline(forward: Forward, tokens: float, constants: Constants) -> float:
     return total
 
 
-def _pass_seconds(forward: Forward, tokens: float, requests: float, constants: Constants) -> float:
-    roofline = _roofline(forward, tokens, constants)
-    return roofline + forward.fixed + forward.kv * requests + forward.exchange * tokens
+def _rooflines(
+    forward: Forward,
+    each: float,
+    concurrencies: Sequence[float],
+    powers: Sequence[float],
+    constants: Constants,
+) -> list[float]:
+    """Return `_roofline` at each concurrency, with what does not change taken out of the loop.
+
+    Args:
+        forward: The pass.
+        each: Tokens per request.
+        concurrencies: Requests.
+        powers: The same to the roofline's power.
+        constants: The constants of the formula.
+    """
+    power, root = constants.roofline_power, 1.0 / constants.roofline_power
+    multiply = (forward.compute * each) ** power
+    if not forward.experts:
+        read = forward.dense**power
+        return [(read + multiply * raised) ** root for raised in powers]
+    dense, experts, miss = forward.dense, forward.experts, forward.miss**each
+    return [
+        ((dense + experts * (1.0 - miss**concurrency)) ** power + multiply * raised) ** root
+        for concurrency, raised in zip(concurrencies, powers, strict=True)
+    ]
 
 
 def _price(concurrency: float, constants: Constants) -> float:
