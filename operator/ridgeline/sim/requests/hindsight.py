@@ -140,15 +140,13 @@ class _Program:
         asked = self._asked[step]
         grows = (asked - phase.capacity) * STEP_SECONDS / self._fluid.mean_output
         after = max(0.0, queue + grows)
-        if queue > 0.0 or after > 0.0:
-            held = phase.most + (queue + after) / 2
-        else:
-            held = phase.held[step]
+        queued = (queue + after) / 2
+        held = phase.most + queued if queued > 0.0 else phase.held[step]
         return cost + held * STEP_SECONDS, after
 
     def _chain(self, old: str, new: str) -> list[_Phase]:
         count = self._fluid.replicas
-        chain = []
+        chain: list[_Phase] = []
         ends = 0.0
         for done in range(count):
             staying = count - done if self._fluid.surge else count - done - 1

@@ -88,16 +88,20 @@ class Truth:
         """Return the tokens/s of one replica in decode of 0 … max_seqs requests of one kind.
 
         Prefills take their share of the engine's time: X = x ÷ (1 + x · prefill ÷ output). The
-        result never falls: a busy engine could always admit fewer.
+        result never falls: a busy engine could always admit fewer. It is flat where the KV cache
+        holds no more requests of that length.
         """
         own = self.profiles[self.index_of(profile)]
-        batch = np.arange(self.max_seqs + 1)
         table = own.steps(self.max_seqs)
+        batch = np.arange(self.max_seqs + 1)
         context = prompt + output / 2 - self.reference_context
         steps = np.maximum(0.3 * table, table + self.kv_seconds_per_token * context * batch)
         decode = batch * own.lengths(self.max_seqs) / steps
         prefill = self.prefill_fixed_seconds + self.prefill_seconds_per_token * prompt
-        return np.maximum.accumulate(decode / (1.0 + decode * prefill / output))
+        speeds = np.maximum.accumulate(decode / (1.0 + decode * prefill / output))
+        room = max(1, int(own.kv_tokens / (prompt + output)))
+        most = float(speeds[min(room, self.max_seqs)])
+        return np.asarray(np.minimum(speeds, most), dtype=np.float64)
 
     def curve(self, profile: str, *, prompt: float, output: float) -> Curve:
         """Return the same as a curve, as a controller that knew the truth would have it."""
