@@ -5,46 +5,96 @@ Numbers come as text and may be `NaN` or infinite: they are told apart here and 
 
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, Literal, NoReturn
+
+import msgspec
 
 from ridgeline.telemetry.errors import MalformedError, TooLargeError
+from ridgeline.telemetry.labels import NAMELESS, ONLY_ENGINE, EngineKey, LabelBook, read_labels
 from ridgeline.telemetry.partial import partial_remarks
-from ridgeline.telemetry.queries import ENGINE_LABEL, POSITION_LABEL
+
+__all__ = [
+    "ONLY_ENGINE",
+    "Answer",
+    "EngineKey",
+    "Sample",
+    "SignalTable",
+    "number",
+    "parse_answer",
+    "parse_document",
+    "position_tables",
+    "signal_table",
+]
 
 _NUMBER_CHARACTERS: Final = "0123456789.eE+-"
+_NUMBER_BYTES: Final = _NUMBER_CHARACTERS.encode()
 _NOT_FINITE: Final = frozenset({"NaN", "+Inf", "-Inf", "Inf"})
-
-ONLY_ENGINE: Final = "0"
-"""Name of the engine of servers that do not label their series with one (vLLM's V0 engine)."""
-
-
-class EngineKey(NamedTuple):
-    """What names one engine in an endpoint."""
-
-    namespace: str
-    pod: str
-    engine: str
-
 
 Sample = tuple[Mapping[str, str], float | None]
 """Labels and value of one series; the value is `None` when it is NaN or infinite."""
 
 
+class _Value(msgspec.Struct, array_like=True, gc=False, forbid_unknown_fields=True):
+    """A sample: its time, which is the evaluation time, and its number as a text."""
+
+    time: msgspec.Raw
+    text: str
+
+
+class _Row(msgspec.Struct, gc=False):
+    """One series: its labels as they came, and its sample."""
+
+    metric: msgspec.Raw
+    value: _Value
+
+
+class _Data(msgspec.Struct):
+    resultType: Literal["vector"]  # noqa: N815 - as the API names it
+    result: list[_Row]
+
+
+class _Document(msgspec.Struct):
+    """A good answer, as nearly all are; another is read again to say what is wrong with it."""
+
+    status: Literal["success"]
+    data: _Data
+    warnings: tuple[str, ...] = ()
+    infos: tuple[str, ...] = ()
+    isPartial: bool = False  # noqa: N815 - as the API names it
+
+
+_DECODER: Final = msgspec.json.Decoder(_Document)
+_FLOATS: Final = msgspec.json.Decoder(list[float])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A well-formed answer: its samples, and what the endpoint remarked.
+    """A well-formed answer: its series, and what the endpoint remarked.
 
     Attributes:
-        samples: Its series.
+        labels: The labels of each series as they came: JSON that is not looked into yet.
+        values: The value of each series; `None` when it is NaN or infinite.
         warnings: All that the endpoint remarked.
         partial: Those remarks that mean that series or samples may be missing.
     """
 
-    samples: tuple[Sample, ...]
+    labels: Sequence[bytes]
+    values: Sequence[float | None]
     warnings: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """Every series, its labels read.
+
+        Raises:
+            MalformedError: Labels are no texts.
+        """
+        return tuple(zip(map(read_labels, self.labels), self.values, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +117,28 @@ class SignalTable:
 
 
 def parse_answer(body: bytes, *, max_series: int) -> Answer:
-    """Read the body of a successful `/api/v1/query` answer.
+    """Read the body of a successful `/api/v1/query` answer, save for the labels of its series.
 
     Raises:
         MalformedError: It is not a success with an instant vector of float samples.
         TooLargeError: It has more than `max_series` series.
     """
+    try:
+        document = _DECODER.decode(body)
+    except (ValueError, RecursionError):
+        return _careful_answer(body, max_series)
+    rows = document.data.result
+    _refuse_too_many(len(rows), max_series)
+    return Answer(
+        labels=[bytes(row.metric) for row in rows],
+        values=_numbers([row.value.text for row in rows]),
+        warnings=document.warnings + document.infos,
+        partial=partial_remarks(document.warnings, is_partial=document.isPartial),
+    )
+
+
+def _careful_answer(body: bytes, max_series: int) -> Answer:
+    """Read an answer part by part, so that what is wrong with it can be told."""
     document = parse_document(body)
     if document.get("status") != "success":
         raise MalformedError(f"status is {document.get('status')!r:.80}, expected 'success'")
@@ -81,16 +147,20 @@ def parse_answer(body: bytes, *, max_series: int) -> Answer:
     result = data.get("result") if isinstance(data, dict) else None
     if kind != "vector" or not isinstance(result, list):
         raise MalformedError(f"result type is {kind!r:.80}, expected a vector with a result list")
-    if len(result) > max_series:
-        raise TooLargeError(f"{len(result)} series, more than max_series {max_series}")
-    partial = partial_remarks(
-        _texts(document, "warnings"), is_partial=document.get("isPartial") is True
-    )
+    _refuse_too_many(len(result), max_series)
+    series = [_series(item) for item in result]
+    warnings = _texts(document, "warnings")
     return Answer(
-        samples=_samples(result),
-        warnings=_texts(document, "warnings") + _texts(document, "infos"),
-        partial=partial,
+        labels=[labels for labels, _ in series],
+        values=[value for _, value in series],
+        warnings=warnings + _texts(document, "infos"),
+        partial=partial_remarks(warnings, is_partial=document.get("isPartial") is True),
     )
+
+
+def _refuse_too_many(series: int, max_series: int) -> None:
+    if series > max_series:
+        raise TooLargeError(f"{series} series, more than max_series {max_series}")
 
 
 def parse_document(body: bytes) -> dict[str, object]:
@@ -119,19 +189,28 @@ def _texts(document: Mapping[str, object], name: str) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _samples(result: list[object]) -> tuple[Sample, ...]:
-    samples: list[Sample] = []
-    for item in result:
-        try:
-            labels = item["metric"]  # type: ignore[index]
-            _, text = item["value"]  # type: ignore[index]
-            # The cheapest way to see that every label is a text: it raises TypeError if not.
-            "".join(labels.values())
-            samples.append((labels, number(text)))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            # A native histogram has "histogram" in place of "value": nothing here asks for one.
-            raise MalformedError(f"a series without labels and value: {item!r:.120}") from error
-    return tuple(samples)
+def _series(item: object) -> tuple[bytes, float | None]:
+    try:
+        labels = item["metric"]  # type: ignore[index]
+        _, text = item["value"]  # type: ignore[index]
+        # The cheapest way to see that every label is a text: it raises TypeError if not.
+        "".join(labels.values())
+        return json.dumps(labels).encode(), number(text)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        # A native histogram has "histogram" in place of "value": nothing here asks for one.
+        raise MalformedError(f"a series without labels and value: {item!r:.120}") from error
+
+
+def _numbers(texts: list[str]) -> Sequence[float | None]:
+    """The value of every sample: all at once when all are plain and finite, as nearly always."""
+    with suppress(ValueError):
+        joined = ",".join(texts).encode()
+        # What is left between digits and signs are the commas: JSON would also allow spaces.
+        if joined.translate(None, _NUMBER_BYTES) == b"," * (len(texts) - 1):
+            values = _FLOATS.decode(b"[%b]" % joined)
+            if len(values) == len(texts):
+                return values
+    return [number(text) for text in texts]
 
 
 def number(text: str) -> float | None:
@@ -152,73 +231,68 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def signal_table(answer: Answer, *, namespace_label: str, pod_label: str) -> SignalTable:
+def signal_table(answer: Answer, book: LabelBook) -> SignalTable:
     """Order the samples of an answer by engine.
 
     A series without namespace or Pod is left out, an engine with two series has no value; both are
     remarked on.
+
+    Raises:
+        MalformedError: Labels are no texts.
     """
-    return _table(answer.samples, namespace_label, pod_label)
+    return _table(book.engines(answer.labels), answer.values, book)
 
 
-def position_tables(
-    answer: Answer, *, namespace_label: str, pod_label: str
-) -> Mapping[int, SignalTable]:
+def position_tables(answer: Answer, book: LabelBook) -> Mapping[int, SignalTable]:
     """Order the samples of an answer by draft position (0 is the first draft), then by engine.
 
     Raises:
-        MalformedError: A series has a position that is no whole number.
+        MalformedError: Labels are no texts, or a position is no whole number.
     """
-    grouped: dict[int, list[Sample]] = {}
-    for sample in answer.samples:
-        position = sample[0].get(POSITION_LABEL, "")
-        if not (position.isascii() and position.isdigit() and len(position) <= 4):
-            raise MalformedError(f"label position is {position!r:.60}, expected a whole number")
-        grouped.setdefault(int(position), []).append(sample)
-    return {
-        position: _table(samples, namespace_label, pod_label)
-        for position, samples in sorted(grouped.items())
-    }
+    grouped: dict[int, tuple[list[EngineKey], list[float | None]]] = {}
+    for (position, key), value in zip(book.positions(answer.labels), answer.values, strict=True):
+        keys, values = grouped.setdefault(position, ([], []))
+        keys.append(key)
+        values.append(value)
+    return {position: _table(*series, book) for position, series in sorted(grouped.items())}
 
 
-def _table(samples: Sequence[Sample], namespace_label: str, pod_label: str) -> SignalTable:
-    values: dict[EngineKey, float] = {}
-    not_finite: set[EngineKey] = set()
-    seen: set[EngineKey] = set()
-    ambiguous: set[EngineKey] = set()
-    nameless = 0
-    for labels, value in samples:
-        namespace, pod = labels.get(namespace_label), labels.get(pod_label)
-        if not namespace or not pod:
-            nameless += 1
-            continue
-        key = EngineKey(namespace, pod, labels.get(ENGINE_LABEL) or ONLY_ENGINE)
-        if key in seen:
-            ambiguous.add(key)
-        seen.add(key)
-        if value is None:
-            not_finite.add(key)
-        else:
-            values[key] = value
-    for key in ambiguous:
-        values.pop(key, None)
+def _table(
+    keys: Sequence[EngineKey], values: Sequence[float | None], book: LabelBook
+) -> SignalTable:
+    table = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+    if len(table) == len(keys) and NAMELESS not in table:
+        return SignalTable(values=table, series=len(keys))
+    return _careful_table(keys, values, book)
+
+
+def _careful_table(
+    keys: Sequence[EngineKey], values: Sequence[float | None], book: LabelBook
+) -> SignalTable:
+    """A table of which some series cannot be used."""
+    seen = Counter(keys)
+    nameless = seen.pop(NAMELESS, 0)
+    ambiguous = frozenset(key for key, series in seen.items() if series > 1)
+    usable = [
+        (key, value)
+        for key, value in zip(keys, values, strict=True)
+        if key != NAMELESS and key not in ambiguous
+    ]
     return SignalTable(
-        values=values,
-        not_finite=frozenset(not_finite - ambiguous),
-        ambiguous=frozenset(ambiguous),
-        series=len(samples),
-        remarks=_remarks(nameless, ambiguous, namespace_label, pod_label),
+        values={key: value for key, value in usable if value is not None},
+        not_finite=frozenset(key for key, value in usable if value is None),
+        ambiguous=ambiguous,
+        series=len(keys),
+        remarks=_remarks(nameless, ambiguous, book),
     )
 
 
-def _remarks(
-    nameless: int, ambiguous: Collection[EngineKey], namespace_label: str, pod_label: str
-) -> tuple[str, ...]:
+def _remarks(nameless: int, ambiguous: Collection[EngineKey], book: LabelBook) -> tuple[str, ...]:
     remarks = []
     if nameless:
         remarks.append(
-            f"{nameless} series lack the label {namespace_label!r} or {pod_label!r} and were left "
-            "out; add it by relabelling, or set the endpoint's namespace and Pod label"
+            f"{nameless} series lack the label {book.namespace_label!r} or {book.pod_label!r} and "
+            "were left out; add it by relabelling, or set the endpoint's namespace and Pod label"
         )
     if ambiguous:
         first = min(ambiguous)

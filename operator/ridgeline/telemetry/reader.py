@@ -8,7 +8,7 @@ old.
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -16,7 +16,8 @@ from ridgeline.telemetry.assemble import assemble
 from ridgeline.telemetry.backoff import Backoff
 from ridgeline.telemetry.client import Credentials, PrometheusClient
 from ridgeline.telemetry.endpoint import Endpoint
-from ridgeline.telemetry.errors import TelemetryError
+from ridgeline.telemetry.errors import MalformedError, TelemetryError
+from ridgeline.telemetry.labels import EngineKey, LabelBook
 from ridgeline.telemetry.parse import Answer, SignalTable, position_tables, signal_table
 from ridgeline.telemetry.queries import (
     FAST,
@@ -91,6 +92,9 @@ class TelemetryReader:
         self._slow_every: Final = slow_every
         self._slow_max_age: Final = slow_max_age_seconds
         self._client: Final = client or PrometheusClient(endpoint)
+        self._book: Final = LabelBook(
+            namespace_label=endpoint.namespace_label, pod_label=endpoint.pod_label
+        )
         self._backoff = backoff or Backoff()
         self._slow: dict[str, SlowTables] = {}
         self._slow_view: SlowView | None = None
@@ -143,6 +147,7 @@ class TelemetryReader:
         if not self._slow_due(now):
             return {}
         self._slow_asked_at, self._reads_since_slow = now, 0
+        self._book.turn()
         asked = await self._ask(SLOW, now, deadline, credentials)
         for name, outcome in asked.items():
             if outcome.table is not None:
@@ -197,27 +202,23 @@ class TelemetryReader:
         )
 
     def _tables(self, name: str, answer: Answer) -> tuple[SignalTable, Mapping[int, SignalTable]]:
-        endpoint = self.endpoint
-        if POSITION_LABEL not in REGISTRY[name].labels:
-            table = signal_table(
-                answer, namespace_label=endpoint.namespace_label, pod_label=endpoint.pod_label
-            )
-            return table, {}
-        positions = position_tables(
-            answer, namespace_label=endpoint.namespace_label, pod_label=endpoint.pod_label
-        )
+        """Order an answer by engine, and by position where it has them.
+
+        Raises:
+            MalformedError: Its labels cannot be used.
+        """
+        try:
+            if POSITION_LABEL not in REGISTRY[name].labels:
+                return signal_table(answer, self._book), {}
+            positions = position_tables(answer, self._book)
+        except MalformedError as error:
+            raise MalformedError(
+                f"malformed answer: {error}; is a Prometheus at the endpoint's url?"
+            ) from None
         # Engines that any position calls not finite, so that a later position's NaN is not missed.
-        broken = frozenset().union(*(table.not_finite for table in positions.values()))
-        first = positions.get(0)
-        return (
-            SignalTable(
-                values=first.values if first else {},
-                not_finite=broken,
-                series=len(answer.samples),
-                remarks=first.remarks if first else (),
-            ),
-            positions,
-        )
+        broken = frozenset[EngineKey]().union(*(each.not_finite for each in positions.values()))
+        first = positions.get(0, SignalTable(values={}))
+        return replace(first, not_finite=broken, series=len(answer.labels)), positions
 
     def _usable_slow(self, now: float) -> SlowView:
         """What slow tables within their age limit tell; the rest is forgotten."""

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ridgeline.telemetry.errors import MalformedError, TooLargeError
+from ridgeline.telemetry.labels import LabelBook
 from ridgeline.telemetry.parse import (
     Answer,
     EngineKey,
@@ -19,9 +20,25 @@ from ridgeline.telemetry.parse import (
 )
 
 
+def book() -> LabelBook:
+    return LabelBook(namespace_label="ns", pod_label="pod")
+
+
+def answer_of(*samples: tuple[dict[str, str], float | None]) -> Answer:
+    result = [
+        {"metric": labels, "value": [0, "NaN" if value is None else repr(value)]}
+        for labels, value in samples
+    ]
+    return parse_answer(body(result), max_series=len(samples))
+
+
+def body(result: object, **extra: object) -> bytes:
+    data = {"resultType": "vector", "result": result}
+    return json.dumps({"status": "success", "data": data} | extra).encode()
+
+
 def table(*samples: tuple[dict[str, str], float | None]) -> SignalTable:
-    answer = Answer(samples=samples)
-    return signal_table(answer, namespace_label="ns", pod_label="pod")
+    return signal_table(answer_of(*samples), book())
 
 
 def labels(pod: str = "a", engine: str = "0", **more: str) -> dict[str, str]:
@@ -65,15 +82,15 @@ def test_a_missing_and_an_empty_engine_label_are_the_only_engine() -> None:
 
 def test_positions_are_ordered_as_numbers() -> None:
     samples = tuple((labels(position=str(n)), float(n)) for n in (10, 2, 0))
-    tables = position_tables(Answer(samples=samples), namespace_label="ns", pod_label="pod")
+    tables = position_tables(answer_of(*samples), book())
     assert [(n, t.values[KEY]) for n, t in tables.items()] == [(0, 0.0), (2, 2.0), (10, 10.0)]
 
 
 @pytest.mark.parametrize("position", ["", "-1", "1.0", "x", "²", "99999"])
 def test_positions_that_are_no_numbers_are_refused(position: str) -> None:
-    answer = Answer(samples=((labels(position=position), 1.0),))
+    answer = answer_of((labels(position=position), 1.0))
     with pytest.raises(MalformedError, match="position"):
-        position_tables(answer, namespace_label="ns", pod_label="pod")
+        position_tables(answer, book())
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -95,10 +112,83 @@ def test_any_text_is_a_finite_number_or_none_or_refused(text: str) -> None:
     assert value is None or math.isfinite(value)
 
 
+@given(st.lists(st.floats() | st.sampled_from([1e308, -1e308, 5e-324]), max_size=6))
+def test_many_numbers_are_read_as_each_alone(values: list[float]) -> None:
+    """Also where their sum is too large, and where one of them is not finite."""
+    texts = [repr(value).replace("nan", "NaN").replace("inf", "Inf") for value in values]
+    result = [{"metric": labels(pod=str(n)), "value": [0, text]} for n, text in enumerate(texts)]
+    answer = parse_answer(body(result), max_series=len(values))
+    assert answer.values == [number(text) for text in texts]
+
+
+@pytest.mark.parametrize("text", ["1_0", " 1", "1 ", "", ".", "١", "0x1", "nan", "inf", "infinity"])
+def test_one_broken_number_among_many_spoils_the_answer(text: str) -> None:
+    result = [{"metric": labels(pod=str(n)), "value": [0, "1"]} for n in range(3)]
+    result[1]["value"] = [0, text]
+    with pytest.raises(MalformedError, match=r"not a number|without labels and value"):
+        parse_answer(body(result), max_series=3)
+
+
+def test_samples_give_labels_and_values() -> None:
+    assert answer_of((labels(), 1.5), (labels(pod="b"), None)).samples == (
+        (labels(), 1.5),
+        (labels(pod="b"), None),
+    )
+
+
+@pytest.mark.parametrize("shape", ["plain", "careful"])
+def test_remarks_are_kept_however_the_answer_is_read(shape: str) -> None:
+    """A field that the quick reading does not take sends the answer through the careful one."""
+    extra: dict[str, object] = {"warnings": ["a"], "infos": ["b"], "isPartial": True}
+    result = [{"metric": labels(), "value": [0, "1"]}]
+    if shape == "careful":
+        extra["isPartial"] = 1
+    answer = parse_answer(body(result, **extra), max_series=1)
+    assert answer.warnings == ("a", "b")
+    assert answer.partial[0] == "a"
+    assert (len(answer.partial) == 2) == (shape == "plain")
+    assert signal_table(answer, book()).values == {KEY: 1.0}
+
+
+@pytest.mark.parametrize("metric", [b"5", b'{"ns":1}', b'{"ns":"\xff"}', b'{"ns":null}', b"[]"])
+def test_labels_that_are_no_texts_are_refused(metric: bytes) -> None:
+    whole = body([{"metric": "HERE", "value": [0, "1"]}]).replace(b'"HERE"', metric)
+    with pytest.raises(MalformedError, match="without labels and value"):
+        signal_table(parse_answer(whole, max_series=1), book())
+
+
+def test_more_series_than_allowed_are_refused() -> None:
+    result = [{"metric": labels(pod=str(n)), "value": [0, "1"]} for n in range(3)]
+    assert len(parse_answer(body(result), max_series=3).values) == 3
+    with pytest.raises(TooLargeError, match="3 series, more than max_series 2"):
+        parse_answer(body(result), max_series=2)
+
+
+def test_a_book_reads_labels_once_and_knows_the_same_engine_in_other_words() -> None:
+    kept = book()
+    one, other = b'{"ns":"a","pod":"b","engine":"0"}', b'{"pod":"b","ns":"a"}'
+    (first,), (second,) = kept.engines([one]), kept.engines([other])
+    assert first == EngineKey("a", "b", "0")
+    assert first is second
+    assert kept.engines([one])[0] is first
+
+
+def test_a_book_forgets_what_two_generations_did_not_ask_for() -> None:
+    kept = book()
+    gone, stays = (f'{{"ns":"a","pod":"{pod}"}}'.encode() for pod in ("gone", "stays"))
+    kept.engines([gone, stays])
+    before = kept.engines([stays])[0]
+    for _ in range(3):
+        kept.turn()
+        assert kept.engines([stays])[0] is before
+    assert kept.texts_known == 1
+
+
 @given(st.binary() | st.text().map(str.encode))
 def test_any_body_is_read_or_refused(body: bytes) -> None:
     try:
-        parse_answer(body, max_series=10)
+        answer = parse_answer(body, max_series=10)
+        signal_table(answer, book())
     except (MalformedError, TooLargeError):
         return
 
@@ -113,13 +203,25 @@ _json = st.recursive(
 @given(_json, _json, _json)
 def test_any_shape_inside_is_read_or_refused(result: object, item: object, texts: object) -> None:
     for inner in (result, [item], [{"metric": item, "value": [0, texts]}]):
-        document = {
-            "status": "success",
-            "data": {"resultType": "vector", "result": inner},
-            "warnings": texts,
-        }
         try:
-            answer = parse_answer(json.dumps(document).encode(), max_series=10)
-            signal_table(answer, namespace_label="ns", pod_label="pod")
+            answer = parse_answer(body(inner, warnings=texts), max_series=10)
+            signal_table(answer, book())
+            position_tables(answer, book())
         except (MalformedError, TooLargeError):
             continue
+
+
+_texts = st.sampled_from(["1", "0.25", "NaN", "+Inf", "1e999", "-3e-7", "", "1,2", " 1", "x"])
+
+
+@given(st.lists(st.tuples(st.text(), _texts | st.floats().map(repr)), max_size=4))
+def test_quick_and_careful_reading_agree(series: list[tuple[str, str]]) -> None:
+    """`isPartial` that is no truth value is taken by the careful reading alone."""
+    result = [{"metric": labels(pod=pod), "value": [0, text]} for pod, text in series]
+    outcomes = []
+    for extra in ({}, {"isPartial": 0}):
+        try:
+            outcomes.append(parse_answer(body(result, **extra), max_series=4).samples)
+        except MalformedError:
+            outcomes.append(())
+    assert outcomes[0] == outcomes[1]
