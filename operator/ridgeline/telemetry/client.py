@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from ridgeline.telemetry.backoff import LONGEST_ASKED_SECONDS
 from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.errors import (
     BadQueryError,
@@ -245,7 +246,8 @@ def retry_after(text: str | None, date: str | None) -> float | None:
     if text is None:
         return None
     if text.strip().isdecimal():
-        return float(text)
+        # Bounded here: a number of very many digits would be infinite.
+        return min(float(text), LONGEST_ASKED_SECONDS)
     until, since = _date(text), _date(date)
     return None if until is None or since is None else max(0.0, until - since)
 
