@@ -5,6 +5,7 @@ facts promise; texts hold no addresses.
 """
 
 import dataclasses
+from collections.abc import Mapping
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -80,7 +81,7 @@ def any_of(kind: Any) -> st.SearchStrategy[Any]:
         if arguments[1:] == (Ellipsis,):
             return st.lists(any_of(arguments[0]), max_size=2).map(tuple)
         return st.tuples(*map(any_of, arguments))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return st.dictionaries(any_of(arguments[0]), any_of(arguments[1]), max_size=3)
     raise TypeError(f"no strategy for {kind}: add one to tests/property/recorded.py")
 

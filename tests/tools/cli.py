@@ -56,7 +56,14 @@ def page(apps: Mapping[str, typer.Typer] = APPS) -> str:
 
 
 def _commands(group: Any) -> list[tuple[str, Any]]:
-    return [(name, each) for name, each in group.commands.items() if not each.hidden]
+    """Commands by name, and below a group its own, named with both words."""
+    found = []
+    for name, each in group.commands.items():
+        if not each.hidden:
+            found.append((name, each))
+            inner = _commands(each) if hasattr(each, "commands") else []
+            found += [(f"{name} {below}", command) for below, command in inner]
+    return found
 
 
 def _section(title: str, command: Any) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ridgeline import __version__
+from ridgeline.cli.record import app as record_app
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.controller.logs import configure_logging
 from ridgeline.controller.run import Operator, stop_on_signals
@@ -23,6 +24,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(record_app, name="record")
 
 
 class LogLevel(StrEnum):

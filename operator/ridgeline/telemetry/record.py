@@ -17,7 +17,6 @@ from ridgeline.policy.facts import Facts, Problem
 from ridgeline.policy.memory import Memory
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.telemetry.endpoint import Endpoint
-from ridgeline.telemetry.scrape_endpoint import PodsEndpoint
 from ridgeline.terms.reasons import Reason
 
 FORMAT: Final = 1
@@ -114,14 +113,15 @@ def recorded_decision(decision: Decision) -> RecordedDecision:
     )
 
 
-def recorded_endpoints(
-    endpoints: Mapping[str, Endpoint | PodsEndpoint],
-) -> tuple[RecordedEndpoint, ...]:
-    """Return what a record tells of endpoints, by their names."""
+def recorded_endpoints(endpoints: Mapping[str, object]) -> tuple[RecordedEndpoint, ...]:
+    """Return what a record tells of endpoints of any kind, by their names."""
     return tuple(
-        RecordedEndpoint(
-            name=name,
-            matchers=tuple(f"{each.label}{each.operator}" for each in endpoints[name].matchers),
-        )
+        RecordedEndpoint(name=name, matchers=_matchers(endpoints[name]))
         for name in sorted(endpoints)
     )
+
+
+def _matchers(endpoint: object) -> tuple[str, ...]:
+    if not isinstance(endpoint, Endpoint):
+        return ()
+    return tuple(f"{each.label}{each.operator}" for each in endpoint.matchers)

@@ -4,6 +4,7 @@ A line is a JSON object. The first of a member has `header`; every other one is 
 `settings` and `memory` are left out where they are as in the line before of the same serving.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -113,4 +114,11 @@ def _plain(tick: RecordedTick) -> dict[str, Any]:
 
 
 def _line(plain: object) -> bytes:
-    return msgspec.json.encode(plain) + b"\n"
+    return msgspec.json.encode(plain, enc_hook=_mapping) + b"\n"
+
+
+def _mapping(value: object) -> object:
+    """Read-only mappings are the one thing in facts and settings that msgspec does not write."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} cannot be written to a record")
