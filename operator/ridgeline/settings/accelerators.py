@@ -31,7 +31,7 @@ class ResolvedAccelerator:
     """The accelerator of a serving, and how it is known.
 
     Attributes:
-        accelerator: The GPU, undivided.
+        accelerator: The GPU, undivided, or a MIG slice of one.
         found_by: `spec.accelerator`, or the node label that told it.
         certain: Whether it may be acted on; `False` means recommend only.
         reasons: What a person should know, such as figures that nobody checked.
@@ -44,7 +44,11 @@ class ResolvedAccelerator:
 
 
 def resolve_accelerator(
-    nodes_labels: Sequence[Mapping[str, str]], catalogue: Catalogue, override: str | None
+    nodes_labels: Sequence[Mapping[str, str]],
+    catalogue: Catalogue,
+    override: str | None,
+    *,
+    scale_slices: bool = False,
 ) -> ResolvedAccelerator | Problem:
     """Return the accelerator of a serving, or why it is not known.
 
@@ -53,6 +57,7 @@ def resolve_accelerator(
             node; empty when no node could be read.
         catalogue: The GPUs that are known.
         override: `spec.accelerator`; it wins over every label, shared and mixed GPUs included.
+        scale_slices: Take a MIG slice for a small GPU of its own instead of refusing it.
     """
     if override is not None:
         return _named(override, catalogue)
@@ -66,7 +71,7 @@ def resolve_accelerator(
     found: dict[str, Found] = {}
     nodes: dict[str, set[str]] = defaultdict(set)
     for labels in nodes_labels:
-        one = identify(labels, catalogue)
+        one = identify(labels, catalogue, scale_slices=scale_slices)
         node = labels.get(HOSTNAME, "")
         if isinstance(one, Problem):
             where = f"node {node}: " if node else ""

@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from ridgeline.api.accelerator import AcceleratorProfile
 from ridgeline.costmodel.accelerator import Accelerator
+from ridgeline.settings.accelerator_slices import MigParts, mig_slice, name_and_profile
 from ridgeline.terms.links import Link
 
 DATA_FILE: Final = "data/accelerators.yaml"
@@ -56,6 +57,7 @@ class _Row(_Model):
     native_fp8: bool = False
     consumer: bool = False
     compute_capability: str | None = None
+    mig: MigParts | None = None
     source: str
     as_of: date
     checked: bool
@@ -96,11 +98,19 @@ class LabelForms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A row: the GPU, by what nodes call it, and its CUDA compute capability ("9.0")."""
+    """A row of the catalogue.
+
+    Attributes:
+        accelerator: The GPU.
+        labels: By what nodes call it.
+        compute_capability: Its CUDA compute capability ("9.0").
+        mig: Parts that MIG divides it into; `None` where it cannot.
+    """
 
     accelerator: Accelerator
     labels: LabelForms
     compute_capability: str | None = None
+    mig: MigParts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,13 +165,26 @@ class Catalogue:
         return tuple(each.accelerator.name for each in self.entries)
 
     def named(self, name: str) -> Accelerator | None:
-        """Return the GPU of a name; a form that some node label uses and that is one GPU's, too."""
+        """Return the GPU of a name; a form that some node label uses and that is one GPU's, too.
+
+        `h100-sxm-mig-3g.40gb` is that MIG slice of `h100-sxm`.
+        """
+        whole = self._entry(name)
+        if whole is not None:
+            return whole.accelerator
+        parted = name_and_profile(name)
+        if parted is None:
+            return None
+        base = self._entry(parted[0])
+        return None if base is None else mig_slice(base.accelerator, base.mig, parted[1])
+
+    def _entry(self, name: str) -> Entry | None:
         wanted = plain(name)
         for each in self.entries:
             if plain(each.accelerator.name) == wanted:
-                return each.accelerator
+                return each
         also = [e for e in self.entries if wanted in map(plain, e.labels.all())]
-        return also[0].accelerator if len(also) == 1 else None
+        return also[0] if len(also) == 1 else None
 
     def with_overrides(self, overrides: Iterable[AcceleratorOverride]) -> "Catalogue":
         """Return the catalogue with AcceleratorProfiles laid over it.
@@ -225,11 +248,12 @@ def parse_catalogue(content: object) -> Catalogue:
 def _entry(row: _Row, sources: Mapping[str, str]) -> Entry:
     if row.source not in sources:
         raise ValueError(f"{row.name}: source {row.source!r} is not described under `sources`")
-    figures = row.model_dump(exclude={"labels", "compute_capability", "source", "as_of"})
+    figures = row.model_dump(exclude={"labels", "compute_capability", "mig", "source", "as_of"})
     return Entry(
         accelerator=Accelerator(**figures, source=sources[row.source], as_of=row.as_of.isoformat()),
         labels=LabelForms(**row.labels.model_dump()),
         compute_capability=row.compute_capability,
+        mig=row.mig,
     )
 
 

@@ -21,7 +21,8 @@ operator/ridgeline/settings/data. -->
 
 The GPUs that ridgeline knows, whole and with dense rates. `spec.accelerator` takes a name of the
 first column; without it the labels of the nodes decide that the target's Pods run on. What the
-knee and the ridge are is told in [Cut-offs](../concepts/cutoffs.md).
+knee and the ridge are is told in [Cut-offs](../concepts/cutoffs.md); the models that they serve
+stand in [Models](models.md).
 
 - **Knee**: tokens per engine step at which compute time equals memory time. W8A16 halves the knee
   of BF16 and W4A16 quarters it; FP8 or FP4 without units of its own counts as one of these.
@@ -49,6 +50,13 @@ Where a name stands for several GPUs, the memory label tells them apart. A GPU t
 never takes the line of the whole one: the serving holds with `AcceleratorShared`. So it does when
 its Pods run on several types (`AcceleratorMixed`), when no label is known (`AcceleratorUnknown`)
 and when nodes cannot be read (`AcceleratorNotReadable`). `spec.accelerator` overrides all of them.
+
+## MIG slices
+
+`spec.accelerator: h100-sxm-mig-3g.40gb` names a slice: a small GPU of its own, with 3 of the 7
+parts of an H100's arithmetic and, for 40 of 80 GB, 4 of the 8 parts of its memory and bandwidth.
+The last column of the table below has the parts of arithmetic and memory. A slice reaches no other
+slice, so its tensor parallelism is 1. A slice that is shared again has no figures.
 """
 
 
@@ -102,7 +110,10 @@ _PRECISIONS: Final = (Precision.BF16, Precision.FP8, Precision.FP4)
 
 
 def _labels(entries: Sequence[Entry]) -> str:
-    header = ("Name", "NVIDIA or AMD product", "GKE", "Karpenter", "Instance types", "Capability")
+    header = (
+        *("Name", "NVIDIA or AMD product", "GKE", "Karpenter", "Instance types", "Capability"),
+        "MIG parts",
+    )
     return table(
         header,
         [
@@ -113,6 +124,7 @@ def _labels(entries: Sequence[Entry]) -> str:
                 codes(each.labels.karpenter),
                 codes(each.labels.instance_types),
                 each.compute_capability or "–",
+                f"{each.mig.compute} and {each.mig.memory}" if each.mig else "–",
             )
             for each in entries
         ],

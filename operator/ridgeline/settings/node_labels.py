@@ -9,7 +9,8 @@ Asked in this order, the first that names a GPU of the catalogue decides:
 5. the CUDA compute capability: the GPU of that family with the lowest knee, to recommend only.
 
 Where one name stands for several GPUs, the memory label tells them apart. A shared or sliced GPU is
-never taken for a whole one: after 1 nothing but a person can say what a part of a GPU is worth.
+never taken for a whole one: after 1 nothing but a person can say what a part of a GPU is worth, or,
+where the caller asks for it, the profile of a MIG slice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import Final
 
 from ridgeline.costmodel.accelerator import Accelerator
 from ridgeline.policy.facts import Problem
+from ridgeline.settings.accelerator_slices import mig_slice, name_and_profile
 from ridgeline.settings.catalogue import Catalogue, Entry, plain, plain_amd
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.reasons import Reason
@@ -85,9 +87,18 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def identify(labels: Mapping[str, str], catalogue: Catalogue) -> Found | Problem:
-    """Return the GPU of a node, or why it is not known."""
-    return _identify(frozenset(gpu_labels(labels).items()), catalogue)
+def identify(
+    labels: Mapping[str, str], catalogue: Catalogue, *, scale_slices: bool = False
+) -> Found | Problem:
+    """Return the GPU of a node, or why it is not known.
+
+    Args:
+        labels: Labels of the node.
+        catalogue: The GPUs that are known.
+        scale_slices: Take a MIG slice for a small GPU of its own, with its share of the whole
+            one's figures, instead of refusing it as a part.
+    """
+    return _identify(frozenset(gpu_labels(labels).items()), catalogue, scale_slices)
 
 
 def gpu_labels(labels: Mapping[str, str]) -> dict[str, str]:
@@ -98,11 +109,15 @@ def gpu_labels(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1024)  # a fleet has few kinds of nodes, and each is asked for every tick
-def _identify(items: frozenset[tuple[str, str]], catalogue: Catalogue) -> Found | Problem:
+def _identify(
+    items: frozenset[tuple[str, str]], catalogue: Catalogue, scale_slices: bool
+) -> Found | Problem:
     labels = _with_amd_names(dict(sorted(items)))
-    by_claim = _claimed(labels, catalogue)
-    if by_claim is not None:
-        return by_claim
+    known = _claimed(labels, catalogue)
+    if known is None and scale_slices:
+        known = _slice(labels, catalogue)
+    if known is not None:
+        return known
     shared = _shared(labels, catalogue)
     if shared:
         return Problem(
@@ -172,6 +187,31 @@ def _shared(labels: Mapping[str, str], catalogue: Catalogue) -> str | None:
         if _begins(labels.get(key, ""), catalogue.fractional_instance_types):
             return f"{key}={labels[key]} has a part of a GPU"
     return None
+
+
+def _slice(labels: Mapping[str, str], catalogue: Catalogue) -> Found | None:
+    """Return the MIG slice that the labels name; `None` for none, or one that is shared again."""
+    whole = dict(labels)
+    key, parted = _PRODUCT, name_and_profile(labels.get(_PRODUCT, ""))
+    if parted is not None:
+        whole[_PRODUCT] = parted[0]
+    elif labels.get(_GKE_PARTITION):
+        key, parted = _GKE, (labels.get(_GKE, ""), labels[_GKE_PARTITION])
+        del whole[_GKE_PARTITION]
+    if parted is None or _shared(whole, catalogue):
+        return None
+    candidates = _called(key, parted[0], catalogue)
+    if len(candidates) != 1:
+        return None
+    entry = candidates[0]
+    sliced = mig_slice(entry.accelerator, entry.mig, parted[1])
+    if sliced is None:
+        return None
+    return Found(
+        accelerator=sliced,
+        label=f"{key}={labels[key]}",
+        notes=(f"{sliced.name} is a slice: {sliced.source}",),
+    )
 
 
 def _called(key: str, value: str, catalogue: Catalogue) -> tuple[Entry, ...]:

@@ -46,6 +46,11 @@ ROWS_OF_THE_FACTS = {
     "t4",
     "v100-sxm-16gb",
     "v100-sxm-32gb",
+    *("h200-nvl", "gh200-96gb", "gh200-144gb", "h20-96gb", "h20-141gb", "h800-sxm", "b100-sxm"),
+    *("a800-sxm-80gb", "a800-pcie-80gb", "a100-pcie-40gb", "a40", "rtx-a6000", "rtx-a5000"),
+    *("l20", "rtx-6000-ada", "rtx-pro-6000-workstation", "rtx-pro-4500"),
+    *("rtx-3090", "rtx-4080", "rtx-5080"),
+    *("mi210", "mi250", "mi250x", "mi300a", "mi350x", "mi355x"),
 }
 
 

@@ -28,7 +28,7 @@ def test_every_label_form_stands_there() -> None:
 
 def test_the_tables_are_whole() -> None:
     columns = [line.count("|") for line in page().splitlines() if line.startswith("|")]
-    assert set(columns) == {16, 7, 8}
+    assert set(columns) == {16, 8}
 
 
 def test_unchecked_rows_say_no() -> None:
