@@ -1,10 +1,12 @@
 """What a person asked of one serving, resolved: input of every decision."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.schedule import ScheduleState
 from ridgeline.terms.methods import Method
 from ridgeline.terms.modes import Mode
 
@@ -31,6 +33,22 @@ class Stabilization:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What the curves of a predicted table assume.
+
+    Attributes:
+        basis: Model, GPU, parallelism and engine version, as one text: what was learned on another
+            basis tells nothing.
+        lengths: Acceptance length of each profile with a curve.
+        scales: ln of the factor by which a profile's step time was corrected.
+    """
+
+    basis: str
+    lengths: Mapping[str, float] = field(default_factory=dict)
+    scales: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySettings:
     """Resolved settings of one serving.
 
@@ -44,6 +62,9 @@ class PolicySettings:
         stabilization: Dwell times.
         cooldown_seconds: Time after the end of a roll in which nothing is switched on.
         max_switches_per_day: Switches in any 24 hours; the last is kept for switching off.
+        prediction: What a predicted table assumes; `None` when a person or a rule gave the
+            cut-offs.
+        schedule: What schedules ask for at this moment, `None` when there are none.
 
     Raises:
         ValueError: When the cooldown is negative or not finite.
@@ -58,6 +79,8 @@ class PolicySettings:
     max_switches_per_day: int
     frozen: bool = False
     forced: str | None = None
+    prediction: Prediction | None = None
+    schedule: ScheduleState | None = None
 
     def __post_init__(self) -> None:
         """Refuse a cooldown that could never be compared with a time."""
