@@ -94,6 +94,8 @@ class Arm:
         lookahead: Lookahead K; 0 of a profile that drafts nothing.
         draft: Shape of the head or draft model; `None` where the method has none or it is not
             known (the table then cannot say).
+        draft_added_params: Parameters that the draft brings to the GPUs' memory, fewer than a pass
+            reads where it shares its target's output matrix; `None` when they are the same.
         draft_precision: Of the draft's weights; `None` for the usual one (16 bits, and that of the
             target for MTP, whose layers are part of it).
         tree_nodes: Nodes of a draft tree that are verified beside the root; `None` for a chain.
@@ -109,6 +111,7 @@ class Arm:
     method: Method
     lookahead: int = 0
     draft: ModelShape | None = None
+    draft_added_params: float | None = None
     draft_precision: Precision | None = None
     tree_nodes: int | None = None
     tree_width: int = 1
@@ -119,5 +122,8 @@ class Arm:
         """Refuse a lookahead that no profile has."""
         if self.lookahead < 0:
             raise ValueError(f"{self.name}: lookahead is {self.lookahead}: give 0 or more")
+        added = self.draft_added_params
+        if added is not None and not (math.isfinite(added) and added >= 0.0):
+            raise ValueError(f"{self.name}: draft_added_params is {added}: give 0 or more")
         if self.tree_width < 1 or (self.tree_nodes is not None and self.tree_nodes < 1):
             raise ValueError(f"{self.name}: a tree has at least one node and one branch")

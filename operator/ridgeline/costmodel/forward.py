@@ -56,8 +56,6 @@ def forward_of(
     shape: ModelShape,
     precision: Precision,
     context_tokens: float,
-    *,
-    shared_params: float,
     constants: Constants,
 ) -> Forward:
     """Return the factors of one pass of a model on the GPUs of a deployment.
@@ -67,7 +65,6 @@ def forward_of(
         shape: The model that passes: the target, or a draft.
         precision: Of the weights of that model.
         context_tokens: Mean context of a request.
-        shared_params: Parameters that it reads besides its own (the output matrix of its target).
         constants: The constants of the formula.
     """
     gpu, size = deployment.accelerator, float(deployment.tensor_parallel)
@@ -86,10 +83,10 @@ def forward_of(
     latency, per_byte = _all_reduce(deployment, constants)
     all_reduces = 2.0 * shape.layers
     return Forward(
-        dense=(shape.params - expert_params + shared_params) * read_param,
+        dense=(shape.params - expert_params) * read_param,
         experts=expert_params * read_param / engines,
         miss=miss,
-        compute=(shape.active_params + shared_params) * multiply_param,
+        compute=shape.active_params * multiply_param,
         kv=_kv_bytes(deployment, shape, context_tokens) / (gpu.bandwidth_gb_s * GIGA),
         fixed=all_reduces * latency + overhead,
         exchange=all_reduces * per_byte * shape.hidden * 2.0,

@@ -53,7 +53,8 @@ def room_of(
     weights = _weight_bytes(deployment.model, deployment.precision, deployment)
     draft = arm.draft if arm.method.speculates else None
     usual = deployment.precision if arm.method is Method.MTP else Precision.BF16
-    draft_bytes = draft.params * WEIGHT_BYTES[arm.draft_precision or usual] if draft else 0.0
+    added = draft.params if draft and arm.draft_added_params is None else arm.draft_added_params
+    draft_bytes = (added or 0.0) * WEIGHT_BYTES[arm.draft_precision or usual] if draft else 0.0
     left = (per_gpu - constants.reserve_gib) * GIB * gpus - weights - draft_bytes
     draft_kv = _kv_bytes(draft, deployment, workload) if draft else 0.0
     kv = _kv_bytes(deployment.model, deployment, workload) + draft_kv

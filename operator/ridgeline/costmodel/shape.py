@@ -41,7 +41,8 @@ class ModelShape:
         layers: Transformer layers.
         hidden: Width of the residual stream.
         vocabulary: Size of the vocabulary.
-        params: All parameters; of a draft head those that it adds to its target.
+        params: All parameters; of a draft head those that a pass reads, among them its target's
+            output matrix where it has none of its own.
         experts: The experts, `None` of a dense model. `params` includes theirs.
         kv_elements_per_token: Numbers that one token of context leaves in the KV cache, over all
             layers whose cache grows without limit (2 · KV heads · head size a layer; with MLA the

@@ -31,8 +31,6 @@ from ridgeline.terms.precision import Precision
 
 LOOKS_UP: Final = frozenset({Method.NGRAM, Method.SUFFIX})
 """Methods that look drafts up on the host, without a model."""
-SHARES_OUTPUT: Final = frozenset({Method.EAGLE, Method.MTP})
-"""Methods whose draft multiplies with the output matrix of its target (EAGLE-3 has its own)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,8 +287,7 @@ def _target_pass(deployment: Deployment, workload: Workload, constants: Constant
         deployment.model,
         deployment.precision,
         workload.context_tokens,
-        shared_params=0.0,
-        constants=constants,
+        constants,
     )
 
 
@@ -299,16 +296,13 @@ def _draft_pass(
 ) -> Forward | None:
     if arm.draft is None:
         return None
-    model = deployment.model
-    shares = arm.method in SHARES_OUTPUT
     usual = deployment.precision if arm.method is Method.MTP else Precision.BF16
     return forward_of(
         deployment,
         arm.draft,
         arm.draft_precision or usual,
         workload.context_tokens,
-        shared_params=float(model.vocabulary) * model.hidden if shares else 0.0,
-        constants=constants,
+        constants,
     )
 
 
