@@ -6,14 +6,18 @@ so that another law or other settings are judged by what they would have remembe
 not follow where other decisions would have led: `simulate` does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision, Outcome
+from ridgeline.policy.facts import TargetFacts
 from ridgeline.policy.memory import Memory
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.telemetry.record import RecordedTick
+
+_TOLD_BY_TARGET: Final = frozenset({"target", "replicas.profile"})
 
 
 def replay(ticks: Iterable[RecordedTick], settings: PolicySettings | None = None) -> list[Decision]:
@@ -54,3 +58,21 @@ def _with_what_happened(carried: Memory | None, recorded: Memory | None) -> Memo
     if recorded is None:
         return carried
     return replace(carried, slow=replace(carried.slow, switches=recorded.slow.switches))
+
+
+def with_target(ticks: Iterable[RecordedTick], target: TargetFacts) -> Iterator[RecordedTick]:
+    """Return the ticks with a target in place of one that the past could not tell.
+
+    A record of the past knows no target, and without one nothing is decided. Replicas that it had
+    are taken for Ready, on the target's profile.
+    """
+    for tick in ticks:
+        if "target" in tick.unknown:
+            replicas = tuple(
+                replace(each, profile=target.active_profile) for each in tick.facts.replicas
+            )
+            facts = replace(tick.facts, target=target, replicas=replicas)
+            left = tuple(each for each in tick.unknown if each not in _TOLD_BY_TARGET)
+            yield replace(tick, facts=facts, unknown=left)
+        else:
+            yield tick

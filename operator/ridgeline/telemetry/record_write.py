@@ -1,6 +1,7 @@
 """Writes records: one file, or a folder of files that never takes more than it may."""
 
 import gzip
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -27,8 +28,9 @@ FILES: Final = 8
 class _Member:
     """The member under way, in memory."""
 
-    def __init__(self, header: RecordHeader) -> None:
+    def __init__(self, header: RecordHeader, seconds: float) -> None:
         self._header = header
+        self._seconds = seconds
         self._lines = LineWriter()
         self._text = bytearray()
         self._since: float | None = None
@@ -42,7 +44,7 @@ class _Member:
 
     def is_full(self, at: float) -> bool:
         """Whether it is due to be written at this time."""
-        late = self._since is not None and abs(at - self._since) >= MEMBER_SECONDS
+        late = self._since is not None and abs(at - self._since) >= self._seconds
         return late or len(self._text) >= MEMBER_BYTES
 
     def take(self) -> bytes:
@@ -56,8 +58,20 @@ class _Member:
         return packed
 
 
-def write_record(path: Path, header: RecordHeader, ticks: Iterable[RecordedTick]) -> int:
+def write_record(
+    path: Path,
+    header: RecordHeader,
+    ticks: Iterable[RecordedTick],
+    *,
+    member_seconds: float = math.inf,
+) -> int:
     """Write one file, whole or not at all, and return the number of ticks.
+
+    Args:
+        path: Where to.
+        header: What holds for all ticks.
+        ticks: What to write.
+        member_seconds: Time that one member covers at most; only its size counts if not told.
 
     Raises:
         RecordError: It cannot be written, or stands there already.
@@ -68,7 +82,7 @@ def write_record(path: Path, header: RecordHeader, ticks: Iterable[RecordedTick]
     count = 0
     try:
         with part.open("wb") as file:
-            member = _Member(header)
+            member = _Member(header, member_seconds)
             for tick in ticks:
                 if member.is_full(tick.at):
                     file.write(member.take())
@@ -100,7 +114,7 @@ class RecordFolder:
         self._directory = directory
         self._max_bytes = max_bytes
         self._file_bytes = max_bytes // FILES
-        self._member = _Member(header)
+        self._member = _Member(header, MEMBER_SECONDS)
         self._file: BufferedWriter | None = None
         self._size = 0
         self._at = 0.0

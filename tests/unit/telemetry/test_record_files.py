@@ -71,7 +71,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_settings_are_told_once_in_a_member(path: Path) -> None:
-    write_record(path, HEADER, ticks(2 * MEMBER_TICKS))
+    write_record(path, HEADER, ticks(2 * MEMBER_TICKS), member_seconds=60)
     for each in members(path.read_bytes()):
         assert gzip.decompress(each).count(b'"cooldown_seconds"') == 1
     changed = replace(SETTINGS, cooldown_seconds=9.0)
@@ -92,7 +92,7 @@ def test_settings_of_two_servings_are_kept_apart(path: Path) -> None:
 
 def test_a_cut_file_loses_its_last_line_alone(path: Path) -> None:
     written = ticks(MEMBER_TICKS + 3)
-    write_record(path, HEADER, written)
+    write_record(path, HEADER, written, member_seconds=60)
     path.write_bytes(path.read_bytes()[:-12])
     got, damage = read(path)
     assert got == written[: len(got)]
@@ -103,7 +103,7 @@ def test_a_cut_file_loses_its_last_line_alone(path: Path) -> None:
 
 def test_every_cut_gives_a_beginning_of_what_was_written(path: Path) -> None:
     written = ticks(MEMBER_TICKS + 2)
-    write_record(path, HEADER, written)
+    write_record(path, HEADER, written, member_seconds=60)
     whole = path.read_bytes()
     for length in range(10, len(whole), 37):
         path.write_bytes(whole[:length])
@@ -115,7 +115,7 @@ def test_every_cut_gives_a_beginning_of_what_was_written(path: Path) -> None:
 
 def test_a_broken_member_costs_no_other(path: Path) -> None:
     written = ticks(3 * MEMBER_TICKS)
-    write_record(path, HEADER, written)
+    write_record(path, HEADER, written, member_seconds=60)
     first, second, third = members(path.read_bytes())
     for place in range(10, len(second), 23):
         spoilt = bytearray(second)
