@@ -1,17 +1,22 @@
 """What a serving's cut-offs rest on: its policy, its accelerator, its precision and parallelism."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ridgeline.api.accelerator import parse_accelerator
 from ridgeline.api.errors import InvalidAccelerator
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.cluster.objects import PodObject, ServingObject
+from ridgeline.cluster.store import Key
 from ridgeline.cluster.surroundings import SpecObject, Surroundings
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.flags import precision_hint, tensor_parallel_size
+from ridgeline.engine.served_model import ServedModel, served_model
 from ridgeline.engine.speculative_config import Profile
+from ridgeline.engine.version import version_of_image
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.learned import Learned
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.status import AcceleratorReport, PolicyReport
 from ridgeline.settings.accelerators import (
@@ -23,9 +28,11 @@ from ridgeline.settings.accelerators import (
 )
 from ridgeline.settings.catalogue import plain
 from ridgeline.settings.cutoffs import RidgeInputs
+from ridgeline.settings.goodput import Answer, GoodputInputs, Question, answer, ask
 from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
 from ridgeline.settings.policies import named_policy
 from ridgeline.settings.resolve import settings_of
+from ridgeline.settings.target_model import TargetModel, target_model
 from ridgeline.terms.modes import Strategy
 from ridgeline.terms.precision import Precision
 
@@ -42,6 +49,9 @@ class Basis:
         precision: Precision of the target.
         precision_because: What told it.
         tensor_parallel: GPUs that one engine spans.
+        served: What the container's command line tells of the model.
+        model: The served model, or why it is not known; only the Goodput strategy needs it.
+        engine_version: Version of the engine, `None` while it is not known.
     """
 
     resolved: ResolvedSpec
@@ -51,6 +61,9 @@ class Basis:
     precision: Precision
     precision_because: str
     tensor_parallel: int
+    served: ServedModel
+    model: TargetModel | Problem
+    engine_version: str | None
 
     @property
     def pool(self) -> str | None:
@@ -76,6 +89,7 @@ class Knowledge:
     def __init__(self, around: Surroundings | None = None) -> None:
         self.around = around
         self._known: tuple[tuple[str, str], ...] | None = None
+        self._answers: dict[Key, tuple[Question, Answer]] = {}
         self._catalogue = load_catalogue()
         self._overlaid = self._catalogue
 
@@ -108,6 +122,7 @@ class Knowledge:
         words = target.container.words if isinstance(target, ResolvedTarget) else ()
         hint = precision_hint(words)
         told = spec.model.precision if spec.model is not None else None
+        served = served_model(words)
         return Basis(
             resolved=resolved,
             policy=PolicyReport(name=policy.name, generation=policy.generation)
@@ -118,7 +133,23 @@ class Knowledge:
             precision=told or hint.precision,
             precision_because="spec.model.precision" if told else hint.because,
             tensor_parallel=tensor_parallel_size(words),
+            served=served,
+            model=target_model(spec.model, served),
+            engine_version=version_of_image(target.container.image)
+            if isinstance(target, ResolvedTarget)
+            else None,
         )
+
+    def answer(self, key: Key, question: Question) -> Answer:
+        """Return what the cost model says of a serving; asked again only when it is another."""
+        before = self._answers.get(key)
+        if before is None or before[0] != question:
+            before = self._answers[key] = (question, answer(question))
+        return before[1]
+
+    def forget(self, key: Key) -> None:
+        """Drop what is kept of a serving that is gone."""
+        self._answers.pop(key, None)
 
     def _policy(self, serving: ServingObject, spec: SpeculativeServingSpec) -> SpecObject | None:
         if self.around is None or spec.policy_ref is None:
@@ -142,18 +173,47 @@ class Knowledge:
 
 
 def policy_settings(
-    basis: Basis, profiles: tuple[Profile, ...], *, frozen: bool, forced: str | None
+    basis: Basis,
+    profiles: tuple[Profile, ...],
+    answered: Callable[[Question], Answer],
+    *,
+    learned: Learned | None,
+    frozen: bool,
+    forced: str | None,
 ) -> PolicySettings:
-    """Return the settings of a serving's policy."""
+    """Return the settings of a serving's policy.
+
+    Args:
+        basis: What its cut-offs rest on.
+        profiles: Its profiles.
+        answered: Answers what the Goodput strategy asks.
+        learned: What telemetry taught of it.
+        frozen: Whether the operator's freeze switch is on.
+        forced: Profile that a person ordered.
+    """
     found = basis.accelerator
+    accelerator = found if isinstance(found, Problem) else found.accelerator
+
+    def goodput() -> Answer:
+        inputs = GoodputInputs(
+            accelerator=accelerator,
+            model=basis.model,
+            precision=basis.precision,
+            served=basis.served,
+            engine_version=basis.engine_version,
+            learned=learned,
+        )
+        question = ask(profiles, inputs)
+        return Answer(cutoff=question) if isinstance(question, Problem) else answered(question)
+
     ridge = RidgeInputs(
-        accelerator=found if isinstance(found, Problem) else found.accelerator,
+        accelerator=accelerator,
         precision=basis.precision,
         tensor_parallel=basis.tensor_parallel,
     )
-    settings = settings_of(basis.resolved, profiles, ridge)
+    settings = settings_of(basis.resolved, profiles, ridge, goodput)
     table = settings.cutoff
-    if isinstance(table, CutoffTable) and strategy_of(basis) is Strategy.RIDGE:
+    if isinstance(table, CutoffTable) and strategy_of(basis) is not Strategy.FIXED:
         table = _as_far_as_known(table, basis)
     return replace(settings, cutoff=table, frozen=frozen, forced=forced)
 

@@ -6,7 +6,7 @@ all the same, so that its metrics and its fast memory are ready when it takes ov
 """
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ridgeline.api.errors import InvalidServing
 from ridgeline.cluster.errors import NotFoundError
@@ -27,6 +27,7 @@ from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision, Outcome
 from ridgeline.policy.facts import Problem, TargetFacts
+from ridgeline.policy.learning import Learning, learn, worth_writing
 from ridgeline.policy.lifecycle import abandon_switch
 from ridgeline.policy.memory import FastMemory
 from ridgeline.policy.roll import (
@@ -37,6 +38,7 @@ from ridgeline.policy.roll import (
     seen_is_older,
     undone_by_others,
 )
+from ridgeline.policy.situation import observe
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
 
@@ -49,6 +51,7 @@ class Mind:
 
     uid: str
     fast: FastMemory
+    learning: Learning = field(default_factory=Learning)
     block: Block | None = None
 
 
@@ -155,6 +158,7 @@ class Reconciler:
         await self._begin(view, mind, profile, roll, decision=None)
 
     async def _decide(self, view: View, mind: Mind) -> None:
+        view = self._with_what_was_learned(view, mind)
         problem = await self._obstacle(view, mind)
         # Nobody acts on a serving with an obstacle; what would be best is still worth telling.
         settings = replace(view.settings, suspended=True) if problem else view.settings
@@ -172,6 +176,19 @@ class Reconciler:
             await self._reporter.report(replace(view, memory=decision.memory), decision, problem)
         elif self._leader.held:
             await self._switch(view, mind, decision)
+
+    def _with_what_was_learned(self, view: View, mind: Mind) -> View:
+        """Learn from this pass; return the view with what is worth telling status."""
+        known = view.memory.slow.learned
+        situation = observe(view.facts, view.settings, view.memory, view.now)
+        mind.learning = learn(situation, known, mind.learning)
+        learned = mind.learning.learned
+        if learned is None or not (self._leader.held and worth_writing(known, learned, view.now)):
+            return view
+        learned = replace(learned, written_at=view.now)
+        mind.learning = replace(mind.learning, learned=learned)
+        slow = replace(view.memory.slow, learned=learned)
+        return replace(view, memory=replace(view.memory, slow=slow))
 
     async def _obstacle(self, view: View, mind: Mind) -> Problem | None:
         """Return what keeps us from acting, apart from what the facts of the moment say."""
@@ -317,6 +334,7 @@ class Reconciler:
         return mind
 
     def _forget(self, key: Key) -> None:
+        self._knowledge.forget(key)
         if self._minds.pop(key, None) is not None:
             self._metrics.forget(*key)
 

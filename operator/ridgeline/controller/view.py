@@ -144,6 +144,7 @@ def look(
         older_claim(serving, name, store.servings_of(namespace, name)),
     )
     basis = knowledge.basis(serving, spec, target, pods)
+    slow = slow_memory_of(serving.status)
     facts = facts_of(
         target,
         pods,
@@ -157,12 +158,17 @@ def look(
         spec=spec,
         profiles=profiles,
         settings=policy_settings(
-            basis, profiles, frozen=options.frozen, forced=serving.forced_profile
+            basis,
+            profiles,
+            lambda question: knowledge.answer((serving.namespace, serving.name), question),
+            learned=slow.learned,
+            frozen=options.frozen,
+            forced=serving.forced_profile,
         ),
         basis=basis,
         target=target,
         facts=facts,
         roll=roll_of(serving.status),
-        memory=Memory(slow=slow_memory_of(serving.status), fast=fast),
+        memory=Memory(slow=slow, fast=fast),
         now=now,
     )

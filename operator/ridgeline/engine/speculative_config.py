@@ -33,6 +33,7 @@ class Profile:
         num_speculative_tokens: Lookahead K.
         prompt_lookup_max: Longest n-gram looked up (method NGram).
         prompt_lookup_min: Shortest n-gram looked up (method NGram).
+        acceptance: Acceptance by position as a person stated it; the server never sees it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Profile:
     num_speculative_tokens: int | None = None
     prompt_lookup_max: int | None = None
     prompt_lookup_min: int | None = None
+    acceptance: tuple[float, ...] | None = None
 
 
 class InvalidSpeculativeConfigError(ValueError):

@@ -37,6 +37,7 @@ NEEDS_A_PERSON: Final = frozenset(
         Reason.ACCELERATOR_SHARED,
         Reason.ACCELERATOR_MIXED,
         Reason.ACCELERATOR_NOT_READABLE,
+        Reason.MODEL_UNKNOWN,
         Reason.FORCED_PROFILE_UNKNOWN,
         Reason.TARGET_NOT_FOUND,
         Reason.TARGET_CONFLICT,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from ridgeline.policy.memory import Crossing, FastMemory, Memory, SlowMemory, Switch
+from ridgeline.policy.memory import Crossing, FastMemory, Memory, Switch
 from ridgeline.policy.settings import PolicySettings
 
 DAY_SECONDS: Final = 86_400.0
@@ -42,14 +42,14 @@ def _edit_last_unfinished(memory: Memory, edit: Callable[[Switch], tuple[Switch,
     for index in reversed(range(len(switches))):
         if switches[index].finished_at is None:
             edited = switches[:index] + edit(switches[index]) + switches[index + 1 :]
-            return replace(memory, slow=SlowMemory(switches=edited))
+            return replace(memory, slow=replace(memory.slow, switches=edited))
     return memory
 
 
 def remember_switch(memory: Memory, switch: Switch) -> Memory:
     """Return memory with a new switch, at most ten in all, and no crossing under way."""
     switches = (*memory.slow.switches, switch)[-HISTORY_LENGTH:]
-    return Memory(slow=SlowMemory(switches=switches), fast=FastMemory())
+    return replace(memory, slow=replace(memory.slow, switches=switches), fast=FastMemory())
 
 
 def unfinished_switch(memory: Memory) -> Switch | None:
@@ -121,10 +121,10 @@ def mend_times(memory: Memory, now: float) -> Memory:
     )
     if not (wrong_crossing or wrong_switches):
         return memory
-    return Memory(
-        slow=SlowMemory(
-            switches=tuple(_mended(each, now, latest) for each in memory.slow.switches)
-        ),
+    switches = tuple(_mended(each, now, latest) for each in memory.slow.switches)
+    return replace(
+        memory,
+        slow=replace(memory.slow, switches=switches),
         fast=FastMemory(crossing=_restarted(crossing, now) if wrong_crossing else crossing),
     )
 

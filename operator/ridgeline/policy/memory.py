@@ -6,6 +6,7 @@ process, and starts empty: a restart delays a switch by at most a dwell and neve
 
 from dataclasses import dataclass, field
 
+from ridgeline.policy.learned import Learned
 from ridgeline.terms.reasons import Reason
 
 
@@ -30,9 +31,15 @@ class Switch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowMemory:
-    """Kept in status. `switches` runs from the oldest to the newest, at most ten."""
+    """Kept in status.
+
+    Attributes:
+        switches: From the oldest to the newest, at most ten.
+        learned: What telemetry taught of the profiles; `None` before it taught anything.
+    """
 
     switches: tuple[Switch, ...] = ()
+    learned: Learned | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from ridgeline.policy.situation import Situation
 from ridgeline.policy.verdict import PASSED, Verdict, at_least, held, passed
 from ridgeline.policy.wording import duration, number_beside
 from ridgeline.terms.modes import Mode
+from ridgeline.terms.names import FORCE_ANNOTATION
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.verdict import Verdict as CutoffVerdict
 
@@ -83,19 +84,24 @@ def wanted_move(
 
 
 def leaving_move(situation: Situation, table: CutoffTable) -> Move:
-    """Return the move from a profile that has no row, since nothing but the one row pays here."""
-    profile = table.rows[-1].profile
+    """Return the move from a profile that is best at no concurrency to the one that is best now."""
+    concurrency = situation.estimates.concurrency
+    profile = table.rows[-1 if concurrency is None else table.row_at(concurrency)].profile
+    speculates = situation.settings.methods[profile].speculates
+    times = situation.settings.stabilization
     crossing = situation.memory.fast.crossing
     since = crossing.since if crossing is not None and crossing.towards == profile else None
     return Move(
         situation=situation,
         profile=profile,
-        busier=True,
-        because=f"no speculation pays here ({'; '.join(table.reasons)})",
+        busier=not speculates,
+        because=f"{situation.active} is best at no concurrency here ({'; '.join(table.reasons)})"
+        if table.verdict is not CutoffVerdict.NO
+        else f"no speculation pays here ({'; '.join(table.reasons)})",
         crossing=Crossing(towards=profile, since=situation.now if since is None else since),
         seen_before=since is not None,
         lasted=0.0 if since is None else max(0.0, situation.now - since),
-        dwell=situation.settings.stabilization.busier_seconds,
+        dwell=times.quieter_seconds if speculates else times.busier_seconds,
     )
 
 
@@ -250,7 +256,16 @@ def verdict(move: Move) -> Verdict:
     return held(
         Reason.CUTOFF_UNDECIDED,
         f"{move.because}, and {move.profile} may be better, but the cut-off is undecided: "
-        f"{'; '.join(table.reasons)}; measure it and set spec.cutoff with strategy Fixed",
+        f"{'; '.join(table.reasons)}; {_way_out(move)}",
+    )
+
+
+def _way_out(move: Move) -> str:
+    if move.situation.settings.prediction is None:
+        return "measure it and set spec.cutoff with strategy Fixed"
+    return (
+        f"order {move.profile} once with the annotation {FORCE_ANNOTATION} to have it measured "
+        "here, state its acceptancePercent, or set spec.cutoff with strategy Fixed"
     )
 
 

@@ -42,10 +42,17 @@ class Situation:
 
     @property
     def must_leave(self) -> bool:
-        """Whether the active profile has no row because no speculation pays here at all."""
+        """Whether the active profile has no row because it is best at no concurrency.
+
+        A rule that says no speculation pays, or a prediction in which another profile wins
+        everywhere, leaves it out; a person who gave the table may have forgotten it.
+        """
+        left_out = self.settings.prediction is not None or (
+            self.table is not None and self.table.verdict is Verdict.NO
+        )
         return (
-            self.table is not None
-            and self.table.verdict is Verdict.NO
+            left_out
+            and self.table is not None
             and self.row is None
             and self.active in self.settings.methods
         )

@@ -11,6 +11,7 @@ from typing import Any, Final
 from ridgeline.policy.conditions import Finding, findings
 from ridgeline.policy.decision import Decision
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.learned_status import learned_document, learned_of
 from ridgeline.policy.memory import SlowMemory, Switch
 from ridgeline.policy.roll import Roll
 from ridgeline.policy.situation import Situation
@@ -97,6 +98,8 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
     _put(document, "cutoffTable", _table(report.situation))
     _put(document, "cutoff", _cutoff(report))
     _put(document, "accelerator", _accelerator(report.accelerator))
+    if report.memory.learned is not None:
+        document["learned"] = learned_document(report.memory.learned)
     if report.policy is not None:
         document["policy"] = {"name": report.policy.name, "generation": report.policy.generation}
     _put(document, "lastDecision", _last_decision(report, previous))
@@ -128,7 +131,7 @@ def slow_memory_of(status: Document) -> SlowMemory:
             )
         except (KeyError, TypeError, ValueError):
             continue
-    return SlowMemory(switches=tuple(switches[-10:]))
+    return SlowMemory(switches=tuple(switches[-10:]), learned=learned_of(status))
 
 
 def roll_of(status: Document) -> Roll | None:
@@ -179,6 +182,9 @@ def _table(situation: Situation | None) -> list[dict[str, Any]] | None:
         _put(entry, "upToConcurrency", None if row.up_to is None else round(row.up_to))
         below = row.return_below
         _put(entry, "returnBelowConcurrency", None if below is None else round(below))
+        if row.band is not None:
+            entry["bandLow"] = max(1, round(row.band.low))
+            _put(entry, "bandHigh", None if row.band.high is None else round(row.band.high))
         rows.append(entry)
     return rows
 

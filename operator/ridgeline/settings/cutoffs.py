@@ -1,5 +1,6 @@
-"""The cut-off table of a serving: from its ranges, a preset, or the accelerator's ridge."""
+"""The cut-off table of a serving: predicted, from its ranges, a preset, or the ridge."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ridgeline.api.cutoff import CutoffRange
@@ -10,6 +11,7 @@ from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Problem
 from ridgeline.settings.inherit import ResolvedSpec, Source
 from ridgeline.settings.presets import preset_table
+from ridgeline.terms.modes import Strategy
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.reasons import Reason
 
@@ -30,7 +32,10 @@ class RidgeInputs:
 
 
 def cutoff_table(
-    resolved: ResolvedSpec, profiles: tuple[Profile, ...], ridge: RidgeInputs
+    resolved: ResolvedSpec,
+    profiles: tuple[Profile, ...],
+    ridge: RidgeInputs,
+    goodput: Callable[[], CutoffTable | Problem],
 ) -> CutoffTable | Problem:
     """Return the cut-off table that a serving follows, or why there is none.
 
@@ -38,6 +43,7 @@ def cutoff_table(
         resolved: The resolved spec.
         profiles: The serving's profiles in a person's order.
         ridge: What the Ridge strategy rests on; not looked at by the others.
+        goodput: Gives the answer of the Goodput strategy; not asked by the others.
     """
     if resolved.problem is not None:
         return resolved.problem
@@ -50,6 +56,8 @@ def cutoff_table(
     )
     if cutoff.preset is not None:
         return _preset(cutoff.preset, known, resolved.cutoff.source)
+    if cutoff.resolved_strategy is Strategy.GOODPUT:
+        return goodput()
     return _ridge(known, ridge)
 
 

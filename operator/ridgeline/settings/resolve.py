@@ -1,9 +1,14 @@
 """A serving's resolved spec → the pure rooms' values."""
 
+from collections.abc import Callable
+
 from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.speculative_config import Profile
+from ridgeline.policy.facts import Problem
 from ridgeline.policy.settings import PolicySettings, Stabilization
 from ridgeline.settings.cutoffs import RidgeInputs, cutoff_table
+from ridgeline.settings.goodput import Answer
 from ridgeline.settings.inherit import ResolvedSpec
 
 
@@ -17,13 +22,19 @@ def profiles_of(spec: SpeculativeServingSpec) -> tuple[Profile, ...]:
             num_speculative_tokens=each.num_speculative_tokens,
             prompt_lookup_max=each.prompt_lookup_max,
             prompt_lookup_min=each.prompt_lookup_min,
+            acceptance=None
+            if each.acceptance_percent is None
+            else tuple(percent / 100 for percent in each.acceptance_percent),
         )
         for each in spec.profiles
     )
 
 
 def settings_of(
-    resolved: ResolvedSpec, profiles: tuple[Profile, ...], ridge: RidgeInputs
+    resolved: ResolvedSpec,
+    profiles: tuple[Profile, ...],
+    ridge: RidgeInputs,
+    goodput: Callable[[], Answer],
 ) -> PolicySettings:
     """Return the policy settings of a serving, apart from orders and freezes.
 
@@ -31,12 +42,21 @@ def settings_of(
         resolved: Its resolved spec.
         profiles: Its profiles, as `profiles_of` returns them.
         ridge: What the Ridge strategy rests on; not looked at by the others.
+        goodput: Gives the answer of the Goodput strategy; not asked by the others.
     """
+    answered: list[Answer] = []
+
+    def predicted() -> CutoffTable | Problem:
+        answered.append(goodput())
+        return answered[0].cutoff
+
+    table = cutoff_table(resolved, profiles, ridge, predicted)
     return PolicySettings(
         mode=resolved.own.mode,
         suspended=resolved.own.suspend,
         methods={each.name: each.method for each in profiles},
-        cutoff=cutoff_table(resolved, profiles, ridge),
+        cutoff=table,
+        prediction=answered[0].prediction if answered else None,
         stabilization=Stabilization(
             busier_seconds=float(resolved.busier_seconds.value),
             quieter_seconds=float(resolved.quieter_seconds.value),

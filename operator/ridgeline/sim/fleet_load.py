@@ -6,9 +6,11 @@ open loop it is the B at which the tokens made are the tokens asked for.
 """
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import accumulate
 from typing import Final, Protocol
 
 from ridgeline.engine.speculative_config import parse
@@ -21,13 +23,18 @@ MOST_REQUESTS: Final = 256.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """What one engine does per second, as the counters of vLLM tell it."""
+    """What one engine does per second, as the counters of vLLM tell it.
+
+    Attributes:
+        acceptance: Share of drafts accepted up to each position; not a rate, and never summed.
+    """
 
     inter_token_seconds: float = 0.0
     request_steps: float = 0.0
     engine_steps: float = 0.0
     generated: float = 0.0
     drafts: float | None = None
+    acceptance: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +56,14 @@ class EngineModel:
         if requests <= 0:
             return Rates(drafts=drafts)
         seconds = self._step_seconds(requests, lookahead, drafter)
-        per_request = self._acceptance_length(lookahead)
+        per_request = 1.0 + math.fsum(self._acceptance(lookahead))
         return Rates(
             inter_token_seconds=requests,
             request_steps=requests / seconds,
             engine_steps=1.0 / seconds,
             generated=requests * per_request / seconds,
             drafts=None if drafts is None else requests / seconds,
+            acceptance=self._acceptance(lookahead),
         )
 
     def requests_at(self, config: str, tokens_per_second: float) -> float:
@@ -82,12 +90,10 @@ class EngineModel:
         )
         return low + (high - low) * (requests - below)
 
-    def _acceptance_length(self, lookahead: int) -> float:
-        length, prefix = 1.0, 1.0
-        for position in range(lookahead):
-            prefix *= self.acceptance[min(position, len(self.acceptance) - 1)]
-            length += prefix
-        return length
+    def _acceptance(self, lookahead: int) -> tuple[float, ...]:
+        last = len(self.acceptance) - 1
+        given = (self.acceptance[min(position, last)] for position in range(lookahead))
+        return tuple(accumulate(given, operator.mul))
 
 
 class Traffic(Protocol):

@@ -22,6 +22,9 @@ from ridgeline.telemetry.snapshot import PodKey, TelemetrySnapshot
 
 SCRAPE_SECONDS: Final = 5.0
 
+MEAN_TOKENS: Final = 100.0
+"""Mean prompt, and mean answer, of the simulated requests."""
+
 NEEDED: Final = "decode_concurrency"
 """The signal that decisions rest on, as `EngineFacts` names it."""
 
@@ -173,6 +176,7 @@ def _grown(totals: Rates, rates: Rates, seconds: float) -> Rates:
         engine_steps=totals.engine_steps + rates.engine_steps * seconds,
         generated=totals.generated + rates.generated * seconds,
         drafts=drafts,
+        acceptance=rates.acceptance,
     )
 
 
@@ -207,4 +211,12 @@ def _facts(engine: str, first: _Sample, last: _Sample, now: float) -> EngineFact
         tpot_seconds=numbers.tpot_seconds,
         drafts_per_second=drafts,
         drafted_share=ratio(drafts, steps),
+        acceptance=new.acceptance or None,
+        prompt_tokens_per_second=numbers.generated_tokens_per_second,
+        mean_prompt_tokens=MEAN_TOKENS,
+        mean_output_tokens=MEAN_TOKENS,
+        waiting=0.0,
+        waiting_for_capacity=0.0,
+        queue_seconds_per_second=0.0,
+        preemptions_per_second=0.0,
     )

@@ -19,9 +19,7 @@ H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
 
 def ridge(**fields: Any) -> dict[str, Any]:
     """A serving that follows the Ridge strategy of the GPU it names."""
-    asked = spec(accelerator="h100-sxm", **fields)
-    del asked["cutoff"]
-    return asked
+    return spec(accelerator="h100-sxm", **{"cutoff": {"strategy": "Ridge"}, **fields})
 
 
 def policy(name: str, version: int = 1, **fields: Any) -> SpecObject:
@@ -35,7 +33,7 @@ def policy(name: str, version: int = 1, **fields: Any) -> SpecObject:
     )
 
 
-async def test_without_a_cutoff_the_ridge_of_the_accelerator_decides() -> None:
+async def test_asked_for_it_the_ridge_of_the_accelerator_decides() -> None:
     world = World()
     world.deploy()
     world.cluster.create_serving("llama", ridge())

@@ -8,6 +8,7 @@ from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.settings.cutoffs import RidgeInputs
+from ridgeline.settings.goodput import Answer
 from ridgeline.settings.inherit import ResolvedSpec
 from ridgeline.settings.resolve import profiles_of, settings_of
 from ridgeline.terms.precision import Precision
@@ -34,7 +35,12 @@ def policy(**fields: Any) -> SpeculationPolicySpec:
 UNKNOWN = Problem(reason=Reason.ACCELERATOR_UNKNOWN, message="nobody knows it")
 
 
+NOT_ASKED = Answer(
+    cutoff=Problem(reason=Reason.CANNOT_PREDICT, message="the cost model has nothing to say")
+)
+
+
 def settled(resolved: ResolvedSpec, ridge: RidgeInputs | None = None) -> PolicySettings:
     """Return the policy settings, on a GPU that nobody knows unless `ridge` is given."""
     unknown = RidgeInputs(accelerator=UNKNOWN, precision=Precision.BF16, tensor_parallel=1)
-    return settings_of(resolved, profiles_of(resolved.own), ridge or unknown)
+    return settings_of(resolved, profiles_of(resolved.own), ridge or unknown, lambda: NOT_ASKED)

@@ -28,7 +28,10 @@ def inputs(**changes: Any) -> RidgeInputs:
 def table(
     asked: Any = None, shared: Any = None, ridge: RidgeInputs | None = None
 ) -> CutoffTable | Problem:
-    spec = serving(policyRef={"name": "shared"}, **(asked or {}))
+    own = dict(asked or {})
+    if "cutoff" not in own and "cutoff" not in (shared or {}):
+        own["cutoff"] = {"strategy": "Ridge"}
+    spec = serving(policyRef={"name": "shared"}, **own)
     resolved = resolve_spec(spec, ("shared", policy(**(shared or {}))))
     return settled(resolved, ridge).cutoff
 
@@ -38,7 +41,7 @@ def rows(found: CutoffTable | Problem) -> list[tuple[str, float | None, float | 
     return [(row.profile, row.up_to, row.return_below) for row in found.rows]
 
 
-def test_a_serving_that_says_nothing_follows_the_ridge_of_its_gpu() -> None:
+def test_a_serving_that_asks_for_it_follows_the_ridge_of_its_gpu() -> None:
     found = table(ridge=inputs())
     assert rows(found) == [("eagle", 20.0, 16.0), ("ngram", 40.0, 32.0), ("none", None, None)]
     assert isinstance(found, CutoffTable)

@@ -12,7 +12,7 @@ from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
 from ridgeline.settings.resolve import profiles_of, telemetry_of
 from ridgeline.terms.methods import Method
 from ridgeline.terms.modes import Mode
-from tests.unit.settings.asked import UNKNOWN, serving, settled
+from tests.unit.settings.asked import NOT_ASKED, serving, settled
 
 PROFILES = [
     {
@@ -49,7 +49,7 @@ def test_what_holds_where_nobody_spoke() -> None:
     assert found.cooldown_seconds == defaults.COOLDOWN_SECONDS
     assert found.max_switches_per_day == defaults.MAX_SWITCHES_PER_DAY
     assert telemetry_of(resolved()) == defaults.TELEMETRY
-    assert found.cutoff == UNKNOWN
+    assert found.cutoff == NOT_ASKED.cutoff
 
 
 def test_what_a_person_says_wins_though_it_is_nothing() -> None:

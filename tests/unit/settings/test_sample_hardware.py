@@ -13,6 +13,7 @@ from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.costmodel.accelerator import Accelerator
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.flags import precision_hint, tensor_parallel_size
+from ridgeline.engine.served_model import served_model
 from ridgeline.policy.facts import Problem
 from ridgeline.settings.accelerators import (
     ResolvedAccelerator,
@@ -21,8 +22,10 @@ from ridgeline.settings.accelerators import (
     resolve_accelerator,
 )
 from ridgeline.settings.cutoffs import RidgeInputs
+from ridgeline.settings.goodput import Answer, GoodputInputs, answer, ask
 from ridgeline.settings.inherit import Origin, ResolvedSpec, resolve_spec
 from ridgeline.settings.resolve import profiles_of, settings_of
+from ridgeline.settings.target_model import target_model
 from ridgeline.terms.methods import Method
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.verdict import Verdict
@@ -117,6 +120,21 @@ def resolved(spec: SpeculativeServingSpec) -> ResolvedSpec:
     return resolve_spec(spec, (ref.name, policies[ref.name]) if ref else None)
 
 
+def predicted(spec: SpeculativeServingSpec) -> Answer:
+    """What the Goodput strategy says before any telemetry."""
+    words = words_of(spec)
+    served = served_model(words)
+    inputs = GoodputInputs(
+        accelerator=accelerator_of(spec),
+        model=target_model(spec.model, served),
+        precision=precision_hint(words).precision,
+        served=served,
+    )
+    question = ask(profiles_of(spec), inputs)
+    assert not isinstance(question, Problem), question
+    return answer(question)
+
+
 def table_of(name: str) -> CutoffTable:
     spec = serving_named(name)
     words = words_of(spec)
@@ -126,7 +144,7 @@ def table_of(name: str) -> CutoffTable:
         precision=(spec.model.precision if spec.model else None) or hint,
         tensor_parallel=tensor_parallel_size(words),
     )
-    table = settings_of(resolved(spec), profiles_of(spec), ridge).cutoff
+    table = settings_of(resolved(spec), profiles_of(spec), ridge, lambda: predicted(spec)).cutoff
     assert not isinstance(table, Problem), table
     return table
 
