@@ -11,6 +11,7 @@ from ridgeline.policy.facts import Problem
 from ridgeline.policy.schedule import ScheduleState, Window
 from ridgeline.settings import cron
 from ridgeline.settings.cron import Rhythm, Span
+from ridgeline.settings.inherit import ResolvedSpec
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.schedules import ScheduleAction
 
@@ -100,6 +101,35 @@ def schedule_findings(
         for first, second in _overlaps(followed, int(now // _DAY))
     )
     return (*single, *pairs)
+
+
+def schedule_of(resolved: ResolvedSpec, now: float, lead_seconds: float) -> ScheduleState | None:
+    """Return the windows of a serving at a moment; `None` when it has no schedule.
+
+    Args:
+        resolved: Its resolved spec.
+        now: Epoch seconds.
+        lead_seconds: How long before its window a profile is wanted.
+    """
+    schedules = resolved.schedules.value
+    if not schedules:
+        return None
+    return schedule_state(schedules, now, lead_seconds, _profiles(resolved))
+
+
+def findings_of(resolved: ResolvedSpec, now: float) -> tuple[Problem, ...]:
+    """Return what is wrong with the schedules of a serving, its policy's included."""
+    source = resolved.schedules.source
+    return schedule_findings(
+        resolved.schedules.value,
+        _profiles(resolved),
+        now,
+        source=str(source) if source.policy else "",
+    )
+
+
+def _profiles(resolved: ResolvedSpec) -> tuple[str, ...]:
+    return tuple(profile.name for profile in resolved.own.profiles)
 
 
 def _names_unknown(schedule: Schedule, profiles: Collection[str] | None) -> bool:

@@ -1,7 +1,7 @@
 """Which windows are open, which lead, which come next, and what is said of schedules."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -9,9 +9,16 @@ import pytest
 from ridgeline.api.schedules import Schedule
 from ridgeline.policy.schedule import ScheduleState, next_schedule_entry
 from ridgeline.settings.cron import Rhythm, at, trouble
-from ridgeline.settings.schedules import schedule_findings, schedule_state
+from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
+from ridgeline.settings.schedules import (
+    findings_of,
+    schedule_findings,
+    schedule_of,
+    schedule_state,
+)
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.schedules import ScheduleAction
+from tests.unit.settings.asked import policy, serving
 
 BERLIN = "Europe/Berlin"
 HOUR = 3600
@@ -288,3 +295,40 @@ class TestFindings:
     def test_always_and_sometimes_overlap(self) -> None:
         always = schedule("always", "0 * * * *", durationSeconds=HOUR, profile="eagle")
         assert [reason for reason, _ in told(always, schedule())] == [Reason.SCHEDULES_OVERLAP]
+
+
+class TestServing:
+    SHARED: ClassVar = [
+        {"name": "day", "cron": "0 8 * * *", "durationSeconds": HOUR, "profile": "none"},
+        {"name": "rush", "cron": "0 8 * * *", "durationSeconds": HOUR, "profile": "medusa"},
+    ]
+
+    def resolved(self, **own: Any) -> ResolvedSpec:
+        asked = serving(policyRef={"name": "shared"}, **own)
+        return resolve_spec(asked, ("shared", policy(schedules=self.SHARED)))
+
+    def test_the_schedules_of_a_policy_are_followed_as_far_as_the_serving_has_their_profiles(
+        self,
+    ) -> None:
+        now = moment("2026-06-01 08:30", "UTC")
+        seen = schedule_of(self.resolved(), now, 0.0)
+        assert seen is not None
+        assert names(seen) == ["day"]
+        (found,) = findings_of(self.resolved(), now)
+        assert found.message.startswith("spec.schedules[1] of policy shared (rush): profile")
+        assert "eagle, ngram, none" in found.message
+
+    def test_the_lead_time_is_handed_on(self) -> None:
+        seen = schedule_of(self.resolved(), moment("2026-06-01 07:50", "UTC"), 900.0)
+        assert seen is not None
+        assert seen.profile == "none"
+
+    def test_a_serving_without_schedules_has_no_state_and_no_finding(self) -> None:
+        none = self.resolved(schedules=[])
+        assert schedule_of(none, 0.0, 0.0) is None
+        assert findings_of(none, 0.0) == ()
+
+    def test_its_own_schedules_are_told_without_a_source(self) -> None:
+        own = [{**self.SHARED[0], "timeZone": "Mars"}]
+        (found,) = findings_of(self.resolved(schedules=own), 0.0)
+        assert found.message.startswith("spec.schedules[0] (day): timeZone")
