@@ -59,12 +59,11 @@ def data(situation: Situation) -> Verdict:
         return PASSED
     endpoint = situation.telemetry.endpoint
     if not fleet.stale:
-        warnings = "; ".join(situation.telemetry.warnings)
         return held(
             Reason.NO_DATA,
             f"telemetry endpoint {endpoint!r} answers, but has no samples of any of the "
             f"{fleet.expected} Ready Pods older than the rate window "
-            f"({names(_names(fleet.silent))})" + (f"; it warns: {warnings}" if warnings else ""),
+            f"({names(_names(fleet.silent))}){_warned(situation)}",
         )
     limit = situation.telemetry.stale_after_seconds
     age = fleet.newest_stale_age
@@ -88,11 +87,17 @@ def completeness(situation: Situation) -> Verdict:
         return held(
             Reason.PARTIAL_DATA,
             f"{unseen(fleet)}; switching off needs {number(100 * SHARE_FOR_BUSIER)} %, "
-            "switching on all of them",
+            f"switching on all of them{_warned(situation)}",
             compared,
             *ages,
         )
     return passed(compared, *ages)
+
+
+def _warned(situation: Situation) -> str:
+    """What the endpoint warned of, to be put after a sentence."""
+    warnings = () if situation.telemetry is None else situation.telemetry.warnings
+    return f"; it warns: {'; '.join(warnings)}" if warnings else ""
 
 
 def _ages(situation: Situation) -> tuple[Comparison, ...]:

@@ -28,6 +28,7 @@ from ridgeline.telemetry.queries import (
 )
 from ridgeline.telemetry.slow import SlowTables, SlowView, slow_view
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
+from ridgeline.telemetry.sparse import sparse_remarks
 
 CONCURRENT_QUERIES: Final = 5
 """Queries under way at once; Prometheus evaluates 20 at once by default, for all its users."""
@@ -266,7 +267,7 @@ class TelemetryReader:
         slow = self._usable_slow(now)
         assembled = assemble(fast, slow, window_seconds=self.window_seconds)
         failed = {name: a.error for name, a in asked.items() if a.error is not None}
-        remarks = [*assembled.remarks]
+        remarks = [*assembled.remarks, *sparse_remarks(fast, self.window_seconds)]
         remarks += [f"query {name} failed: {reason}" for name, reason in failed.items()]
         remarks += _about_series({n: a.table.remarks for n, a in asked.items() if a.table})
         remarks += [w for outcome in asked.values() for w in (*outcome.warnings, *outcome.partial)]
