@@ -6,6 +6,7 @@ Errors and warnings of an endpoint may name hosts; a record travels into bug rep
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from ipaddress import IPv6Address
 from typing import Final
 
 from ridgeline.policy.facts import Facts, Problem, TelemetryFacts
@@ -15,21 +16,33 @@ STAND_IN: Final = "[address]"
 
 _ADDRESS: Final = re.compile(
     r"""
-    \bhttps?://[^\s'"<>)\]]+                         # an address of the web
+    \bhttps?://[^\s'"<>)\];,]+                       # an address of the web
     | (?<=\bhost\ )\S+                               # Cannot connect to host NAME:PORT
     | (?<=\bredirect\ to\ )[\w.-]+                   # where an endpoint sends us
-    | (?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.])(?::\d+)?
+    | (?<![\w.:])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)(?::\d+)?
     | \bip(?:-\d{1,3}){4}\b[\w.-]*                   # node names that are addresses
-    | (?<![\w:])\[?(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}\]?(?![\w:])
-    | (?<![\w:])\[?(?:[0-9A-Fa-f]{1,4}:){1,6}:[0-9A-Fa-f:]*\]?(?![\w:])
     """,
     re.VERBOSE,
 )
+_MAYBE_IPV6: Final = re.compile(r"(?<![\w:.])[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*")
 
 
 def without_addresses(text: str) -> str:
     """Return the text with `[address]` in place of every URL, host and IP address."""
-    return _ADDRESS.sub(STAND_IN, text)
+    return _ADDRESS.sub(STAND_IN, _MAYBE_IPV6.sub(_unless_ipv6, text))
+
+
+def _unless_ipv6(found: re.Match[str]) -> str:
+    """Return the stand-in for an IPv6 address, and any other text (a time of day) as it is."""
+    token = found[0].rstrip(".")
+    # A colon at the end may belong to the address (`fe80::`) or to the sentence.
+    for address in (token, token.removesuffix(":")):
+        try:
+            IPv6Address(address)
+        except ValueError:
+            continue
+        return STAND_IN + found[0][len(address) :]
+    return found[0]
 
 
 def scrubbed(tick: RecordedTick) -> RecordedTick:
