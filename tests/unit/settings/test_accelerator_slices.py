@@ -5,7 +5,7 @@ import pytest
 from ridgeline.policy.facts import Problem
 from ridgeline.settings.accelerator_slices import MigParts, mig_slice, name_and_profile
 from ridgeline.settings.accelerators import ResolvedAccelerator, resolve_accelerator
-from ridgeline.settings.catalogue import load_catalogue
+from ridgeline.settings.catalogue import AcceleratorOverride, load_catalogue
 from ridgeline.settings.node_labels import Found, identify
 from ridgeline.terms.links import Link
 from ridgeline.terms.precision import Precision
@@ -129,6 +129,23 @@ def test_a_gpu_without_parts_has_no_slices() -> None:
     assert whole is not None
     assert mig_slice(whole, None, "1g.10gb") is None
     assert mig_slice(whole, MigParts(compute=7, memory=8), "1g.10gb") is not None
+
+
+def test_a_ridge_measured_on_the_whole_gpu_is_not_the_slices() -> None:
+    measured = AcceleratorOverride(name="h100-sxm", ridge_tokens=150)
+    catalogue = load_catalogue().with_overrides([measured])
+    part = catalogue.named("h100-sxm-mig-3g.40gb")
+    assert part is not None
+    assert part.ridge_tokens is None
+
+
+def test_a_profile_of_a_person_goes_before_the_scaled_figures() -> None:
+    measured = AcceleratorOverride(
+        name="h100-sxm-mig-3g.40gb", bandwidth_gb_s=1600, bf16_tflops=400
+    )
+    part = load_catalogue().with_overrides([measured]).named("h100-sxm-mig-3g.40gb")
+    assert part is not None
+    assert (part.bandwidth_gb_s, part.bf16_tflops) == (1600, 400)
 
 
 class TestResolution:

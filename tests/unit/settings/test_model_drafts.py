@@ -106,6 +106,10 @@ class TestHeads:
         assert derived.added_params == known.added_params
         assert derived.draft().shape.params == known.draft().shape.params
 
+    def test_a_derived_head_has_keys_and_values_where_its_target_has_latents(self) -> None:
+        derived = drafts(Method.EAGLE3, "org/new-head", "deepseek-ai/DeepSeek-V2")
+        assert derived.shape.kv_elements_per_token == 2 * 8 * 128
+
     @pytest.mark.parametrize("of", TARGETS, ids=lambda facts: facts.name)
     @pytest.mark.parametrize("method", [Method.EAGLE, Method.EAGLE3])
     def test_every_target_has_one_much_smaller_than_itself(

@@ -34,6 +34,10 @@ SAME = [
     ("google/gemma-3-27b-it", "google/gemma-3-27b"),
     ("deepseek-ai/DeepSeek-R1-Distill-Llama-70B", "meta-llama/Llama-3.3-70B-Instruct"),
     ("microsoft/phi-4", "microsoft/phi-4"),
+    ("LLaMA3.1-Instruct 8B", LLAMA),
+    ("LLaMA2-Chat 70B", "meta-llama/Llama-2-70b"),
+    ("Vicuna 13B", "meta-llama/Llama-2-13b"),
+    ("Mixtral-8x7B-Instruct", "mistralai/Mixtral-8x7B-v0.1"),
 ]
 
 UNKNOWN = [
