@@ -12,8 +12,12 @@ unknown.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypeVar
+
+_Key = TypeVar("_Key")
 
 LOOKAHEAD_TOLERANCE: Final = 0.03
 """A mean lookahead that is shorter than the longest by more than this share has varied. Drafts that
@@ -47,11 +51,19 @@ def usable(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) and value >= 0 else None
 
 
+def usable_values(values: Mapping[_Key, float]) -> Mapping[_Key, float]:
+    """Those of many finite numbers that are usable; the very mapping where all are."""
+    if min(values.values(), default=0.0) >= 0:
+        return values
+    return {key: value for key, value in values.items() if value >= 0}
+
+
 def ratio(numerator: float | None, denominator: float | None) -> float | None:
-    """A quotient, or `None` when it is unknown, divided by nothing or not finite."""
+    """A quotient of usable numbers, or `None` when it is unknown, by nothing or not finite."""
     if numerator is None or denominator is None or denominator <= 0:
         return None
-    return usable(numerator / denominator)
+    value = numerator / denominator
+    return value if 0 <= value < math.inf else None
 
 
 def decoded_tokens(generated: float | None, first: float | None) -> float | None:
@@ -76,21 +88,33 @@ def fast_numbers(
         generated: Output tokens per second.
         first: First tokens per second.
     """
-    seconds, steps = usable(inter_token_seconds), usable(request_steps)
-    output, decoded = usable(generated), decoded_tokens(usable(generated), usable(first))
-    # Without steps or decoded tokens the two latencies have nothing to be the mean of.
+    seconds, steps, output = usable(inter_token_seconds), usable(request_steps), usable(generated)
+    step_seconds, acceptance_length, tpot_seconds = step_ratios(
+        seconds, steps, output, usable(first)
+    )
     return FastNumbers(
         decode_concurrency=seconds,
         request_steps_per_second=steps,
         generated_tokens_per_second=output,
-        step_seconds=ratio(seconds, steps),
-        acceptance_length=ratio(decoded, steps),
-        tpot_seconds=ratio(seconds, decoded),
+        step_seconds=step_seconds,
+        acceptance_length=acceptance_length,
+        tpot_seconds=tpot_seconds,
     )
 
 
+def step_ratios(
+    seconds: float | None, steps: float | None, generated: float | None, first: float | None
+) -> tuple[float | None, float | None, float | None]:
+    """Step latency, acceptance length and time per output token, from usable rates.
+
+    Without steps or decoded tokens there is nothing that they could be the mean of.
+    """
+    decoded = decoded_tokens(generated, first)
+    return ratio(seconds, steps), ratio(decoded, steps), ratio(seconds, decoded)
+
+
 def prefix_acceptance(
-    accepted_by_position: tuple[float | None, ...], drafts: float | None
+    accepted_by_position: Sequence[float | None], drafts: float | None
 ) -> tuple[float, ...] | None:
     """Acceptance p_i: the probability that the first i drafts are all accepted, i from 1.
 
@@ -120,7 +144,7 @@ def steady_lookahead(draft_tokens: float | None, drafts: float | None, positions
 
 
 def steady_acceptance(
-    accepted_by_position: tuple[float | None, ...],
+    accepted_by_position: Sequence[float | None],
     *,
     drafts: float | None,
     draft_tokens: float | None,
@@ -151,7 +175,13 @@ def bucket_bounds(
     """
     if value is None or lower is None or upper is None:
         return None
-    low, high = (float(f"{bound:.9g}") for bound in (lower, upper))
+    low, high = _as_written(lower), _as_written(upper)
     low = 0.0 if low < _NO_SECONDS else low
     fits = low * (1 - _ROUNDING) <= value <= high * (1 + _ROUNDING)
     return (low, high) if fits else None
+
+
+@lru_cache(maxsize=1024)
+def _as_written(bound: float) -> float:
+    """A bound without the last figures, which interpolation may have changed."""
+    return float(f"{bound:.9g}")

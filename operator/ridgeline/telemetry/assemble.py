@@ -7,13 +7,14 @@ to engines that the fast ones know, so that nothing lives on in values carried f
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ridgeline.policy.facts import EngineFacts
-from ridgeline.telemetry.arithmetic import fast_numbers
+from ridgeline.telemetry.arithmetic import step_ratios, usable_values
 from ridgeline.telemetry.parse import EngineKey, SignalTable
 from ridgeline.telemetry.queries import FAST
 from ridgeline.telemetry.slow import SlowNumbers, SlowView
+from ridgeline.telemetry.unsealed import sealed, unsealed_facts
 
 _NOTHING_SLOW: Final = SlowNumbers()
 
@@ -28,7 +29,7 @@ class Assembled:
 
 
 class _FastValues(NamedTuple):
-    """The fast numbers by engine, in the order of `FAST`."""
+    """The usable fast numbers by engine, in the order of `FAST`."""
 
     sample_age: Mapping[EngineKey, float]
     decode_concurrency: Mapping[EngineKey, float]
@@ -50,16 +51,18 @@ def assemble(
     """
     broken = frozenset[EngineKey]().union(*(fast[name].not_finite for name in FAST))
     ambiguous = slow.processes_differ.union(*(fast[name].ambiguous for name in FAST))
-    keys = broken.union(*(fast[name].values for name in FAST)) - ambiguous
-    values = _FastValues._make(fast[name].values for name in FAST)
-    pods: dict[tuple[str, str], list[EngineFacts]] = {}
-    for key in sorted(keys):
+    age, *signals = (fast[name].values for name in FAST)
+    # A sample's age may be below 0 by the difference of two clocks; no other signal may.
+    values = _FastValues._make((age, *map(usable_values, signals)))
+    pods: dict[tuple[str, str], tuple[EngineFacts, ...]] = {}
+    for key in _ordered_keys(fast, broken, ambiguous):
         not_finite = tuple(n for n in FAST if key in fast[n].not_finite) if key in broken else ()
-        not_finite += slow.not_finite.get(key, ())
+        if slow.not_finite:
+            not_finite += slow.not_finite.get(key, ())
         facts = _engine(
             key, values, slow.numbers.get(key, _NOTHING_SLOW), window_seconds, not_finite
         )
-        pods.setdefault((key.namespace, key.pod), []).append(facts)
+        pods[key[:2]] = (*pods.get(key[:2], ()), facts)
     return Assembled(
         engines=MappingProxyType({pod: _ordered(engines) for pod, engines in pods.items()}),
         ambiguous=ambiguous,
@@ -67,10 +70,24 @@ def assemble(
     )
 
 
-def _ordered(engines: list[EngineFacts]) -> tuple[EngineFacts, ...]:
+def _ordered_keys(
+    fast: Mapping[str, SignalTable],
+    broken: frozenset[EngineKey],
+    ambiguous: frozenset[EngineKey],
+) -> list[EngineKey]:
+    """Every engine that may be told of, by name."""
+    keys: dict[EngineKey, object] = {}
+    # Answers come nearly in order and with the same engines, which this keeps: cheap to sort.
+    for name in FAST:
+        keys |= fast[name].values
+    keys |= dict.fromkeys(broken)
+    return sorted(keys.keys() - ambiguous if ambiguous else keys)
+
+
+def _ordered(engines: tuple[EngineFacts, ...]) -> tuple[EngineFacts, ...]:
     """Engines by number: shorter names first, so that 10 comes after 2."""
     if len(engines) == 1:
-        return (engines[0],)
+        return engines
     return tuple(sorted(engines, key=lambda facts: (len(facts.engine), facts.engine)))
 
 
@@ -81,43 +98,45 @@ def _engine(
     window_seconds: float,
     not_finite: tuple[str, ...],
 ) -> EngineFacts:
-    numbers = fast_numbers(
-        inter_token_seconds=fast.decode_concurrency.get(key),
-        request_steps=fast.request_steps.get(key),
-        generated=fast.generated_tokens.get(key),
-        first=fast.first_tokens.get(key),
-    )
     age = fast.sample_age.get(key, window_seconds)
-    return EngineFacts(
-        engine=key.engine,
-        age_seconds=max(age, 0.0),
-        decode_concurrency=numbers.decode_concurrency,
-        request_steps_per_second=numbers.request_steps_per_second,
-        steps_per_second=slow.steps_per_second,
-        step_seconds=numbers.step_seconds,
-        mean_batch=slow.mean_batch,
-        generated_tokens_per_second=numbers.generated_tokens_per_second,
-        acceptance_length=numbers.acceptance_length,
-        tpot_seconds=numbers.tpot_seconds,
-        drafts_per_second=slow.drafts_per_second,
-        drafted_share=slow.drafted_share,
-        running=slow.running,
-        waiting=slow.waiting,
-        tpot_p99_seconds=slow.tpot_p99_seconds,
-        step_latency_p99_seconds=slow.step_latency_p99_seconds,
-        tpot_p99_bounds=slow.tpot_p99_bounds,
-        acceptance=slow.acceptance,
-        draft_tokens_per_second=slow.draft_tokens_per_second,
-        prompt_tokens_per_second=slow.prompt_tokens_per_second,
-        mean_prompt_tokens=slow.mean_prompt_tokens,
-        mean_output_tokens=slow.mean_output_tokens,
-        kv_cache_use=slow.kv_cache_use,
-        preemptions_per_second=slow.preemptions_per_second,
-        waiting_for_capacity=slow.waiting_for_capacity,
-        queue_seconds_per_second=slow.queue_seconds_per_second,
-        ttft_seconds=slow.ttft_seconds,
-        not_finite=not_finite,
-    )
+    seconds, steps = fast.decode_concurrency.get(key), fast.request_steps.get(key)
+    generated = fast.generated_tokens.get(key)
+    ratios = step_ratios(seconds, steps, generated, fast.first_tokens.get(key))
+    facts = unsealed_facts()
+    facts.engine = key.engine
+    facts.age_seconds = age if age > 0 else 0.0
+    facts.decode_concurrency = seconds
+    facts.request_steps_per_second = steps
+    facts.generated_tokens_per_second = generated
+    facts.step_seconds, facts.acceptance_length, facts.tpot_seconds = ratios
+    _set_slow(facts, slow)
+    facts.not_finite = not_finite
+    return sealed(facts)
+
+
+def _set_slow(facts: Any, slow: SlowNumbers) -> None:
+    # In the order of `SlowNumbers`.
+    (
+        facts.steps_per_second,
+        facts.mean_batch,
+        facts.drafts_per_second,
+        facts.drafted_share,
+        facts.draft_tokens_per_second,
+        facts.acceptance,
+        facts.tpot_p99_seconds,
+        facts.tpot_p99_bounds,
+        facts.running,
+        facts.waiting,
+        facts.waiting_for_capacity,
+        facts.queue_seconds_per_second,
+        facts.preemptions_per_second,
+        facts.kv_cache_use,
+        facts.prompt_tokens_per_second,
+        facts.mean_prompt_tokens,
+        facts.mean_output_tokens,
+        facts.ttft_seconds,
+        facts.step_latency_p99_seconds,
+    ) = slow
 
 
 def _remarks(

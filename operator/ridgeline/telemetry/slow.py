@@ -4,11 +4,17 @@ A ratio is only ever formed of two numbers of the *same* evaluation time: each s
 request-steps that were read beside it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from ridgeline.telemetry.arithmetic import bucket_bounds, ratio, steady_acceptance, usable
+from ridgeline.telemetry.arithmetic import (
+    bucket_bounds,
+    ratio,
+    steady_acceptance,
+    usable,
+    usable_values,
+)
 from ridgeline.telemetry.parse import EngineKey, SignalTable
 
 SAME_PROCESS_SECONDS: Final = 0.001
@@ -34,9 +40,12 @@ class SlowTables:
     positions: Mapping[int, SignalTable] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlowNumbers:
-    """What the slow queries know of one engine; fields as in `EngineFacts`."""
+class SlowNumbers(NamedTuple):
+    """What the slow queries know of one engine; fields as in `EngineFacts`.
+
+    A tuple, since one is made for each of many engines; the plain signals come last, in the order
+    of `_PLAIN`.
+    """
 
     steps_per_second: float | None = None
     mean_batch: float | None = None
@@ -44,6 +53,8 @@ class SlowNumbers:
     drafted_share: float | None = None
     draft_tokens_per_second: float | None = None
     acceptance: tuple[float, ...] | None = None
+    tpot_p99_seconds: float | None = None
+    tpot_p99_bounds: tuple[float, float] | None = None
     running: float | None = None
     waiting: float | None = None
     waiting_for_capacity: float | None = None
@@ -54,9 +65,23 @@ class SlowNumbers:
     mean_prompt_tokens: float | None = None
     mean_output_tokens: float | None = None
     ttft_seconds: float | None = None
-    tpot_p99_seconds: float | None = None
-    tpot_p99_bounds: tuple[float, float] | None = None
     step_latency_p99_seconds: float | None = None
+
+
+_PLAIN: Final = (
+    "running",
+    "waiting",
+    "waiting_for_capacity",
+    "queue_time",
+    "preemptions",
+    "kv_cache",
+    "prompt_tokens",
+    "prompt_length",
+    "output_length",
+    "ttft",
+    "step_latency_p99",
+)
+"""Signals that are taken as they come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +124,12 @@ def slow_view(slow: Mapping[str, SlowTables]) -> SlowView:
     """Numbers of every engine from slow tables that are young enough; any may be missing."""
     gpus = {name: slow[name].table for name in _GPU if name in slow}
     slow = _looked_at_together({n: tables for n, tables in slow.items() if n not in _GPU})
-    keys = frozenset[EngineKey]().union(*(tables.table.values for tables in slow.values()))
     broken: dict[EngineKey, tuple[str, ...]] = {}
     for name, tables in slow.items():
         for key in tables.table.not_finite:
             broken[key] = (*broken.get(key, ()), name)
-    several = _several_processes(slow)
     return SlowView(
-        numbers={key: _numbers(key, slow, several) for key in keys},
+        numbers=_numbers(slow),
         gpus=_gpu_activity(gpus),
         not_finite=broken,
         processes_differ=_above(slow, "process_spread", SAME_PROCESS_SECONDS),
@@ -151,74 +174,79 @@ def _above(slow: Mapping[str, SlowTables], name: str, limit: float) -> frozenset
     return frozenset(key for key, value in tables.table.values.items() if value > limit)
 
 
-def _numbers(
-    key: EngineKey, slow: Mapping[str, SlowTables], several: frozenset[EngineKey]
-) -> SlowNumbers:
-    def value(name: str) -> float | None:
-        return _value(slow, name, key)[0]
-
-    drafts, drafts_beside = _value(slow, "drafts", key)
-    steps, steps_beside = _value(slow, "engine_steps", key)
-    drafted_share, p99 = ratio(drafts, drafts_beside), value("tpot_p99")
-    return SlowNumbers(
-        steps_per_second=steps,
-        mean_batch=None if key in several else ratio(steps_beside, steps),
-        drafts_per_second=drafts,
-        drafted_share=drafted_share,
-        draft_tokens_per_second=value("draft_tokens"),
-        acceptance=_acceptance(key, slow, drafted_share),
-        running=value("running"),
-        waiting=value("waiting"),
-        waiting_for_capacity=value("waiting_for_capacity"),
-        queue_seconds_per_second=value("queue_time"),
-        preemptions_per_second=value("preemptions"),
-        kv_cache_use=value("kv_cache"),
-        prompt_tokens_per_second=value("prompt_tokens"),
-        mean_prompt_tokens=value("prompt_length"),
-        mean_output_tokens=value("output_length"),
-        ttft_seconds=value("ttft"),
-        tpot_p99_seconds=p99,
-        tpot_p99_bounds=_bounds(key, slow, p99),
-        step_latency_p99_seconds=value("step_latency_p99"),
-    )
+def _numbers(slow: Mapping[str, SlowTables]) -> Mapping[EngineKey, SlowNumbers]:
+    """Numbers of every engine that any slow signal knows."""
+    keys = frozenset[EngineKey]().union(*(tables.table.values for tables in slow.values()))
+    steps, steps_beside = _column(slow, "engine_steps"), _beside(slow, "engine_steps")
+    drafts, drafts_beside = _column(slow, "drafts"), _beside(slow, "drafts")
+    draft_tokens, p99 = _column(slow, "draft_tokens"), _column(slow, "tpot_p99")
+    plain = [_column(slow, name).get for name in _PLAIN]
+    several, acceptance, bounds = _several_processes(slow), _acceptance(slow), _bounds(slow)
+    numbers = {}
+    for key in keys:
+        drafted_share = ratio(drafts.get(key), drafts_beside.get(key))
+        numbers[key] = SlowNumbers(
+            steps.get(key),
+            None if key in several else ratio(steps_beside.get(key), steps.get(key)),
+            drafts.get(key),
+            drafted_share,
+            draft_tokens.get(key),
+            acceptance(key, drafted_share),
+            p99.get(key),
+            bounds(key),
+            *[get(key) for get in plain],
+        )
+    return numbers
 
 
-def _value(
-    slow: Mapping[str, SlowTables], name: str, key: EngineKey
-) -> tuple[float | None, float | None]:
-    """A slow number, and the request-steps of the same evaluation time."""
-    tables = slow.get(name)
-    if tables is None:
-        return None, None
-    return usable(tables.table.values.get(key)), usable(tables.request_steps.values.get(key))
+def _column(slow: Mapping[str, SlowTables], name: str) -> Mapping[EngineKey, float]:
+    """The usable numbers of a slow signal; empty when it is not there."""
+    return usable_values(slow[name].table.values) if name in slow else {}
+
+
+def _beside(slow: Mapping[str, SlowTables], name: str) -> Mapping[EngineKey, float]:
+    """The request-steps of the same evaluation time as a slow signal."""
+    return usable_values(slow[name].request_steps.values) if name in slow else {}
 
 
 def _bounds(
-    key: EngineKey, slow: Mapping[str, SlowTables], p99: float | None
-) -> tuple[float, float] | None:
-    if p99 is None or not _same_time(slow, "tpot_p99", "tpot_p99_lower", "tpot_p99_upper"):
-        return None
-    lower, upper = (_value(slow, f"tpot_p99_{end}", key)[0] for end in ("lower", "upper"))
-    return bucket_bounds(p99, lower, upper)
+    slow: Mapping[str, SlowTables],
+) -> Callable[[EngineKey], tuple[float, float] | None]:
+    """How to find the bounds of an engine's P99."""
+    if not _same_time(slow, "tpot_p99", "tpot_p99_lower", "tpot_p99_upper"):
+        return lambda key: None  # noqa: ARG005 - unknown for every engine
+    names = ("tpot_p99", "tpot_p99_lower", "tpot_p99_upper")
+    value, lower, upper = (_column(slow, name).get for name in names)
+    return lambda key: bucket_bounds(value(key), lower(key), upper(key))
 
 
 def _acceptance(
-    key: EngineKey, slow: Mapping[str, SlowTables], drafted_share: float | None
-) -> tuple[float, ...] | None:
+    slow: Mapping[str, SlowTables],
+) -> Callable[[EngineKey, float | None], tuple[float, ...] | None]:
+    """How to find an engine's acceptance, given its share of steps that drafted."""
     if not _same_time(slow, "drafts", "draft_tokens", "accepted_per_position"):
-        return None
+        return lambda key, share: None  # noqa: ARG005 - unknown for every engine
+    drafts, draft_tokens = _column(slow, "drafts").get, _column(slow, "draft_tokens").get
     accepted = slow["accepted_per_position"]
-    # The K of engines differ: an engine has the positions up to its own last one.
-    known = [n for n, table in accepted.positions.items() if key in table.values]
-    if not known or key in accepted.table.not_finite:
-        return None
-    rates = (accepted.positions.get(n, _EMPTY).values.get(key) for n in range(max(known) + 1))
-    return steady_acceptance(
-        tuple(rates),
-        drafts=slow["drafts"].table.values.get(key),
-        draft_tokens=slow["draft_tokens"].table.values.get(key),
-        drafted_share=drafted_share,
-    )
+    last = max(accepted.positions, default=-1)
+    by_position = [accepted.positions.get(n, _EMPTY).values.get for n in range(last + 1)]
+    broken = accepted.table.not_finite
+
+    def acceptance(key: EngineKey, drafted_share: float | None) -> tuple[float, ...] | None:
+        rates = [get(key) for get in by_position]
+        # The K of engines differ: an engine has the positions up to its own last one.
+        while rates and rates[-1] is None:
+            rates.pop()
+        if not rates or key in broken:
+            return None
+        return steady_acceptance(
+            rates,
+            drafts=drafts(key),
+            draft_tokens=draft_tokens(key),
+            drafted_share=drafted_share,
+        )
+
+    return acceptance
 
 
 def _gpu_activity(tables: Mapping[str, SignalTable]) -> Mapping[tuple[str, str], GpuActivity]:

@@ -1,13 +1,14 @@
 """From tables of single signals to engines: who is in, who is left out, and why."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, fields, replace
 from types import MappingProxyType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ridgeline.policy.facts import EngineFacts
 from ridgeline.telemetry.assemble import Assembled
 from ridgeline.telemetry.assemble import assemble as assemble_view
 from ridgeline.telemetry.parse import EngineKey, SignalTable
@@ -255,6 +256,33 @@ def test_every_slow_signal_lands_in_its_own_number() -> None:
     tables = {name: slow(float(n), A) for n, name in enumerate(names, start=1)}
     (engine,) = assemble(fast(A), tables, window_seconds=60).engines["prod", "llm-0"]
     assert [getattr(engine, name) for name in names.values()] == [*range(1, len(names) + 1)]
+
+
+def test_facts_are_whole_and_cannot_be_changed() -> None:
+    """However they were made, they are what their class makes of the same fields."""
+    (engine,) = assemble(fast(A), {"running": slow(1.0, A)}, window_seconds=60).engines[A[:2]]
+    values = {each.name: getattr(engine, each.name) for each in fields(EngineFacts)}
+    assert type(engine) is EngineFacts
+    assert engine == EngineFacts(**values)
+    assert hash(engine) == hash(EngineFacts(**values))
+    assert repr(engine) == repr(EngineFacts(**values))
+    with pytest.raises(FrozenInstanceError):
+        engine.running = 2.0  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del engine.running
+
+
+def test_negative_signals_are_no_numbers() -> None:
+    """None of ours can be negative, but for an age: there it is a difference of clocks."""
+    values = {"decode_concurrency": -1.0, "sample_age": -0.5}
+    tables = {name: SignalTable(values={A: value, B: 1.0}) for name, value in values.items()}
+    first, second = assemble(
+        fast(A, B, **tables), {"running": slow(-1.0, A)}, window_seconds=60
+    ).engines["prod", "llm-0"]
+    assert (first.decode_concurrency, first.step_seconds, first.tpot_seconds) == (None, None, None)
+    assert (first.age_seconds, first.running) == (0.0, None)
+    assert first.request_steps_per_second == 100.0
+    assert second.decode_concurrency == 1.0
 
 
 def test_gpus_are_told_by_pod_and_make_no_engine() -> None:
