@@ -1,6 +1,7 @@
 """Names of models as people write them: organisation, case, precision and path do not matter."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 _IN_CACHE: Final = re.compile(r"models--(?:[^/]+--)?(?P<name>[^/]+?)(?:/|$)")
@@ -27,6 +28,7 @@ def last_part(name: str) -> str:
     return name.strip().rstrip("/").rpartition("/")[2]
 
 
+@lru_cache(maxsize=4096)  # a fleet has few models, and each is asked for every tick
 def plain_model(name: str) -> str:
     """Return a name without what publishers write differently; two of one shape become equal.
 
