@@ -184,11 +184,13 @@ def _rhythm(schedule: Schedule) -> Rhythm:
 
 def _told(moment: float | None, zone: str, now: float) -> str:
     """Return a moment as people of its time zone say it; with the date where it is not near."""
-    if moment is None:
-        return ""
+    return "" if moment is None else _on_the_wall(moment, zone, abs(moment - now) <= _DAY)
+
+
+@lru_cache(maxsize=4096)
+def _on_the_wall(moment: float, zone: str, near: bool) -> str:
     local = datetime.fromtimestamp(moment, cron.time_zone(zone))
-    form = "%H:%M" if abs(moment - now) <= _DAY else "%Y-%m-%d %H:%M"
-    return f"{local.strftime(form)} {zone}"
+    return f"{local:{'%H:%M' if near else '%Y-%m-%d %H:%M'}} {zone}"
 
 
 def _wrong(schedule: Schedule, profiles: Collection[str] | None, now: float) -> str | None:

@@ -120,6 +120,17 @@ class TestState:
             moment("2026-06-01 10:00"),
         )
 
+    def test_the_end_of_a_working_week_of_whole_days_is_in_sight_from_its_first_day(self) -> None:
+        week = schedule(cron="0 0 * * MON-FRI", durationSeconds=24 * HOUR)
+        (window,) = state(week, when="2026-06-01 00:00").active
+        assert (window.starts_at, window.ends_at) == (
+            moment("2026-06-01 00:00"),
+            moment("2026-06-06 00:00"),
+        )
+        assert window.ends == "2026-06-06 00:00 Europe/Berlin"
+        (friday,) = state(week, when="2026-06-05 23:00").active
+        assert (friday.starts_at, friday.ends_at) == (window.starts_at, window.ends_at)
+
     def test_a_window_of_an_unknown_profile_is_not_followed(self) -> None:
         other = schedule(profile="medusa")
         assert state(other, when="2026-06-01 09:00") == ScheduleState()
