@@ -10,7 +10,7 @@ A prefill has the engine to itself: decode stands still for prompt · prefill_se
 prefix is found in the cache with probability `prefix_hit` once the replica is warm. A request is
 admitted when a sequence slot and KV cache for its whole length are free, so nothing is preempted.
 
-Functions and the indices they share stand in this one file: kept machine code goes stale by file.
+Functions and the indices they share stand in this one file: machine code goes stale by file.
 """
 
 import numpy as np
@@ -21,6 +21,8 @@ from ridgeline.sim.requests.compiled import compiled
 NOBODY = -1
 LEAST_STEP_SHARE = 0.3
 """A short context shortens a step no further than to this share of the table's."""
+STAGGER_SECONDS = 1e-3
+"""Requests that lose their replica come back that much apart."""
 
 # Settings
 (
@@ -37,37 +39,15 @@ LEAST_STEP_SHARE = 0.3
 ) = range(10)
 
 # Counters of one replica, monotonic since its start
-(
-    DECODE_SECONDS,
-    TOKENS,
-    REQUEST_STEPS,
-    STEPS,
-    QUEUE_SECONDS,
-    ADMITTED,
-    PROMPT_TOKENS,
-    FINISHED,
-    FINISHED_PROMPT,
-    FINISHED_OUTPUT,
-) = range(10)
+DECODE_SECONDS, TOKENS, REQUEST_STEPS, STEPS, QUEUE_SECONDS = range(5)
+ADMITTED, PROMPT_TOKENS, FINISHED, FINISHED_PROMPT, FINISHED_OUTPUT = range(5, 10)
 
 # Totals of the fleet
 NOW, IN_SYSTEM_SECONDS, LATENCY, ARRIVED_TOKENS, SERVED_TOKENS = range(5)
 
 # Whole numbers of the fleet
-(
-    ARRIVED,
-    COMPLETED,
-    SHED,
-    RETRIED,
-    FREE,
-    FUTURE,
-    TURN,
-    ROUND_ROBIN,
-    CLOSED,
-    DRAWN,
-    NEXT_ARRIVAL,
-    PLACES,
-) = range(12)
+ARRIVED, COMPLETED, SHED, RETRIED, FREE, FUTURE = range(6)
+TURN, ROUND_ROBIN, CLOSED, DRAWN, NEXT_ARRIVAL, PLACES = range(6, 12)
 
 
 @compiled
@@ -305,18 +285,23 @@ def replica_event(s: State, r: int, now: float) -> None:
 
 @compiled
 def evict_record(s: State, r: int, now: float) -> None:
-    """A replica ends: whatever it still has is turned away."""
+    """A replica ends: what it still has is turned away, one request after the other."""
     advance(s, r, now)
-    for at in range(s.running[r]):
-        turned_away(s, s.heap_slot[r, at], now)
+    at = now
+    while s.running[r] > 0:
+        turned_away(s, heap_pop(s.heap_key[r], s.heap_slot[r], s.running[r]), at)
+        s.running[r] -= 1
+        at += STAGGER_SECONDS
     if s.prefilling[r] != NOBODY:
-        turned_away(s, s.prefilling[r], now)
+        turned_away(s, s.prefilling[r], at)
+        at += STAGGER_SECONDS
     slot = s.head[r]
     for _ in range(s.waiting[r]):
         following = s.link[slot]
-        turned_away(s, slot, now)
+        turned_away(s, slot, at)
         slot = following
-    s.running[r] = s.waiting[r] = s.accepting[r] = 0
+        at += STAGGER_SECONDS
+    s.waiting[r] = s.accepting[r] = 0
     s.prefilling[r] = NOBODY
     s.virtual[r] = s.context[r] = s.reserved[r] = 0.0
     s.next_event[r] = np.inf
@@ -335,8 +320,7 @@ def soonest(s: State) -> int:
     """Return the replica with the next event."""
     first = 0
     for r in range(1, s.cursors[PLACES]):
-        if s.next_event[r] < s.next_event[first]:
-            first = r
+        first = r if s.next_event[r] < s.next_event[first] else first
     return first
 
 
