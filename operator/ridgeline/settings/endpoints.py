@@ -116,7 +116,9 @@ class EndpointConfig(ConfigModel):
     max_series: int = Field(
         default=200_000, ge=1, le=10_000_000, description="Most series that one answer may have."
     )
-    pods: PodsConfig = Field(default_factory=PodsConfig)
+    pods: PodsConfig = Field(
+        default_factory=PodsConfig, description="How Pods are scraped directly (`source: Pods`)."
+    )
 
     @model_validator(mode="after")
     def _one_kind_of_credentials(self) -> "EndpointConfig":
