@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.verdict import Hold
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.schedules import ScheduleAction
@@ -170,7 +171,7 @@ def merge_with_schedule(
         switches_on: Whether rolling from the active profile to that one is switching on (to a
             range for less concurrency).
         must_be_left: Whether the load now is one at which the law would leave that profile for a
-            range for more concurrency.
+            range for more concurrency, or would not go to it (`left_by_load` for a table).
     """
     if state is None:
         return Merged(wish=wish)
@@ -187,6 +188,33 @@ def merge_with_schedule(
         hold = Hold(reason=Reason.SWITCH_ON_FORBIDDEN_BY_SCHEDULE, message=message)
         return Merged(wish=merged, hold=hold)
     return Merged(wish=merged)
+
+
+def left_by_load(
+    table: CutoffTable, active: str | None, concurrency: float
+) -> Callable[[str], bool]:
+    """Return what tells whether the load forbids a profile, for a serving that follows a table.
+
+    It forbids a profile for less concurrency than the active one until it is below every lower edge
+    on the way there, and any other once it is at that profile's own cut-off. So a schedule and the
+    table never chase each other: what the one switches on, the other does not leave at the same
+    load. A profile without a row is always forbidden, since nobody could tell when to leave it.
+
+    Args:
+        table: The cut-off table that is followed.
+        active: The active profile.
+        concurrency: Requests in decode per engine, a mean over the rate window.
+    """
+    here = table.index_of(active) if active is not None else None
+
+    def is_forbidden(profile: str) -> bool:
+        row = table.index_of(profile)
+        if row is None:
+            return True
+        start = row if here is None else max(row, here)
+        return table.next_row(start, concurrency) > row
+
+    return is_forbidden
 
 
 def hold_through_crowd(state: ScheduleState | None) -> Hold | None:

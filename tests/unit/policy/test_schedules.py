@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from ridgeline.costmodel.table import CutoffRow, CutoffTable
 from ridgeline.policy.schedule import (
     LONGEST_LEAD_SECONDS,
     UNLEARNED_LEAD_SECONDS,
@@ -13,6 +14,7 @@ from ridgeline.policy.schedule import (
     Wish,
     hold_through_crowd,
     lead_seconds,
+    left_by_load,
     merge_with_schedule,
     next_schedule_entry,
 )
@@ -89,6 +91,37 @@ def test_the_first_in_the_list_wins_among_profiles_open_or_leading() -> None:
 
 def test_the_load_is_stronger_than_a_scheduled_profile() -> None:
     assert merged(wants("eagle"), left=("eagle",)) == Merged(wish=STAY)
+
+
+@pytest.mark.parametrize(
+    ("active", "concurrency", "forbidden"),
+    [
+        ("none", 15.9, ()),
+        ("none", 16.0, ("eagle",)),
+        ("none", 29.9, ("eagle",)),
+        ("none", 30.0, ("eagle", "ngram")),
+        ("eagle", 19.9, ()),
+        ("eagle", 20.0, ("eagle",)),
+        ("eagle", 40.0, ("eagle", "ngram")),
+        ("ngram", 16.0, ("eagle",)),
+        ("ngram", 39.9, ("eagle",)),
+        (None, 19.9, ()),
+        ("stranger", 20.0, ("eagle",)),
+    ],
+)
+def test_the_load_forbids_what_the_table_would_leave_or_not_go_to(
+    active: str | None, concurrency: float, forbidden: tuple[str, ...]
+) -> None:
+    table = CutoffTable(
+        (
+            CutoffRow(profile="eagle", up_to=20.0, return_below=16.0),
+            CutoffRow(profile="ngram", up_to=40.0, return_below=30.0),
+            CutoffRow(profile="none"),
+        )
+    )
+    is_forbidden = left_by_load(table, active, concurrency)
+    assert tuple(row.profile for row in table.rows if is_forbidden(row.profile)) == forbidden
+    assert is_forbidden("stranger")
 
 
 def test_a_freeze_holds_everything_and_keeps_the_wish_as_a_recommendation() -> None:
