@@ -1,6 +1,6 @@
 """Control laws side by side in a request-level simulation, with the optimum in hindsight.
 
-    python -m benchmarks.control [--seeds 5] [--hours 96] [--only NAME …] [--full] [--quick]
+    python -m benchmarks.control [--seeds 5] [--hours 96] [--only LAW …] [--full] [--quick]
                                  [--trace FILE …] [--json]
 
 Prints mean request latency of every control law over the same traffic, its share of the gain that
@@ -27,6 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, prog="benchmarks.control")
     parser.add_argument("--seeds", type=int, default=5, help="seeds 1 … N")
     parser.add_argument("--hours", type=float, default=96.0, help="simulated length")
+    parser.add_argument("--tick", type=float, default=30.0, help="seconds between decisions")
     parser.add_argument("--plateau", type=float, help="weekday plateau ÷ D*, for all families")
     parser.add_argument("--only", nargs="+", metavar="LAW", help="these laws, and the statics")
     parser.add_argument("--scenario", nargs="+", help="scenarios whose name begins so")
@@ -43,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     scenarios = _scenarios(chosen)
     if not scenarios or chosen.seeds < 1:
         parser.error("nothing to run: no scenario begins so, or no seed is left")
+    scenarios = [replace(each, tick_seconds=chosen.tick) for each in scenarios]
     cells = _run(scenarios, chosen.seeds, chosen.only, chosen.processes)
     found = {name: rows(each) for name, each in cells.items()}
     if chosen.json:

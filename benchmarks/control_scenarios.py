@@ -47,6 +47,7 @@ class Scenario:
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     serving: Serving = field(default_factory=Serving)
     autoscale: bool = False
+    tick_seconds: float = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +182,7 @@ def prepare(scenario: Scenario, seed: int) -> Prepared:
         telemetry=scenario.telemetry,
         most_replicas=2 * scenario.replicas if scenario.autoscale else 0,
         scale_target=0.8 * crossing(true, none) if scenario.autoscale else None,
+        tick_seconds=scenario.tick_seconds,
         seed=seed,
     )
     by_minute = np.zeros(0) if trace is None else trace.tokens_per_second(60.0, seconds)
