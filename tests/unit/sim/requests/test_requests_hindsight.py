@@ -43,7 +43,7 @@ def test_a_quiet_fleet_is_left_alone() -> None:
 
 def test_a_crowd_too_short_for_a_roll_is_sat_out() -> None:
     demand = day(0.4 * CAPACITY["eagle"], 0.4 * CAPACITY["eagle"])
-    slow = replace(fluid(), pod_seconds=240.0)
+    slow = replace(fluid(), pod_seconds=600.0)
     demand[4 * HOUR] = 1.05 * CAPACITY["eagle"]
     assert best_plans(slow, demand, "eagle")[0] == ()
     demand[4 * HOUR : 6 * HOUR] = 1.05 * CAPACITY["eagle"]
