@@ -96,7 +96,7 @@ class SimulatedPrometheus:
         snapshot = await self._telemetry.read(time)
         for (namespace, pod), engines in snapshot.engines.items():
             for engine in engines:
-                value = _SIGNALS.get(name, lambda _: None)(engine)
+                value = _SIGNALS[name](engine) if name in _SIGNALS else None
                 text = "NaN" if name in engine.not_finite else str(value)
                 if name == "decode_concurrency" and now.value is not None:
                     text = now.value
