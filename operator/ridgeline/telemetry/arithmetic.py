@@ -122,13 +122,16 @@ def prefix_acceptance(
     kept within what the one before allows: sampling at slightly different moments must not make a
     longer prefix likelier than a shorter one.
     """
+    if drafts is None or not 0 < drafts < math.inf:
+        return None
     result: list[float] = []
     limit = 1.0
     for accepted in accepted_by_position:
-        share = ratio(usable(accepted), usable(drafts))
-        if share is None:
+        if accepted is None or not 0 <= accepted < math.inf:
             return None
-        limit = min(limit, share)
+        share = accepted / drafts
+        if share < limit:
+            limit = share
         result.append(limit)
     return tuple(result) or None
 
