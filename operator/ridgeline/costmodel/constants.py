@@ -50,6 +50,8 @@ class Constants:
         0.13e-3, "one table supports it, another does not", weak=True
     )
     """What a layer costs more in a step above the captured size."""
+    eager_ramp: float = _from(0.25, "assumed: tokens per step vary around their mean", weak=True)
+    """Share of the captured size within which steps above it become the rule."""
     expert_layer_seconds: float = _from(60e-6, "fit: few MoE models", weak=True)
     """What routing and gathering cost in each layer with experts."""
     loaded_quiet: float = _from(0.066, "vLLM issue 49548: 2 requests on H100 NVL", weak=True)

@@ -27,7 +27,7 @@ from ridgeline.costmodel.uncertainty import doubts, ratio_sd, unchecked
 from ridgeline.costmodel.workload import Workload
 from ridgeline.terms.verdict import Verdict
 
-BEYOND: Final = (1.5, 2.5, 4.0, 8.0, 16.0)
+BEYOND: Final = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 """Multiples of the most that is admitted at which a flat curve is looked for an upper edge."""
 
 

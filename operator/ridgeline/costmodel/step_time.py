@@ -1,6 +1,6 @@
 """How long an engine step of a profile takes, by concurrency.
 
-    T = target pass(N = B·v + B·E[L]·r, B) + draft + step + req·B + eager
+    T = target pass(N = B·v + B·E[L]·r, B) + draft + step + req·B + eager·layers (N above captured)
     v = 1 (none) | K+1 (chain) | nodes+1 (tree) | 1 + K·hit (n-gram, suffix: they draft sometimes)
     r = prompt tokens computed per generated token: chunked prefill shares the step
 
@@ -144,7 +144,7 @@ class StepModel:
         if self.eager > 0 and concurrencies[-1] > eager_from:
             for index, concurrency in enumerate(concurrencies):
                 if concurrency > eager_from:
-                    found[index] += self.eager
+                    found[index] += self._eager(each * concurrency)
         if self.loaded:
             for index, concurrency in enumerate(concurrencies):
                 found[index] *= 1.0 + _price(concurrency, self.constants)
@@ -165,6 +165,15 @@ class StepModel:
         ]
         return [passes * (max(work, floor) + beside) for work in works]
 
+    def _eager(self, tokens: float) -> float:
+        """Return what steps above the captured size cost more, on average over steps.
+
+        Tokens per step vary around their mean, so it sets in by and by and not with a jump.
+        """
+        ramp = self.captured * self.constants.eager_ramp
+        above = tokens - self.captured
+        return self.eager * (min(max(above / ramp, 0.0), 1.0) if ramp > 0 else float(above > 0))
+
     def parts(self, concurrency: float) -> StepTime:
         """Return the parts of a step at a concurrency."""
         requests = concurrency / self.stages
@@ -182,7 +191,7 @@ class StepModel:
             experts=target.expert_overhead,
             draft=drafting + looking,
             host=self.step - self.lookup + (self.request - self.lookup_request) * requests,
-            eager=self.eager if tokens > self.captured else 0.0,
+            eager=self._eager(tokens),
             price=0.0,
         )
         if not self.loaded:
