@@ -81,11 +81,20 @@ class TestState:
             "message": "none at 08:00 Europe/Berlin",
         }
 
-    def test_one_that_is_more_than_a_day_away_is_told_with_its_date(self) -> None:
-        monday = schedule(cron="0 8 * * MON")
-        seen = state(monday, when="2026-06-02 07:00")
+    @pytest.mark.parametrize(
+        ("when", "told"),
+        [
+            ("2026-06-02 07:00", "2026-06-08 08:00 Europe/Berlin"),
+            ("2026-06-07 07:59", "2026-06-08 08:00 Europe/Berlin"),
+            ("2026-06-07 08:00", "08:00 Europe/Berlin"),
+        ],
+    )
+    def test_one_that_is_more_than_a_day_away_is_told_with_its_date(
+        self, when: str, told: str
+    ) -> None:
+        seen = state(schedule(cron="0 8 * * MON"), when=when)
         assert seen.upcoming is not None
-        assert seen.upcoming.starts == "2026-06-08 08:00 Europe/Berlin"
+        assert seen.upcoming.starts == told
 
     def test_the_zone_is_utc_where_nobody_says(self) -> None:
         plain = Schedule.model_validate(
