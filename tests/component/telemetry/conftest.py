@@ -1,5 +1,6 @@
 """One real Prometheus scraping many scripted replicas, for all tests of this folder."""
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from tests.cluster.prometheus import start_prometheus
 from tests.component.telemetry.exporter import Exporter
@@ -25,14 +27,15 @@ def scene(prometheus_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         )
         try:
             exporter.wait_until(READY_AT)
-            yield Scene(url=prometheus.url, exporter=exporter, ready_at=time.time())
+            endpoint = Endpoint(name="real", url=prometheus.url)
+            snapshot = asyncio.run(read(endpoint, time.time()))
+            yield Scene(url=prometheus.url, exporter=exporter, snapshot=snapshot)
         finally:
             prometheus.stop()
 
 
 @pytest.fixture
-async def snapshot(scene: Scene) -> TelemetrySnapshot:
-    """What the reader makes of the scene, at the same moment for every test."""
-    result = await read(scene.endpoint(), scene.ready_at)
-    assert result.error is None
-    return result
+def snapshot(scene: Scene) -> TelemetrySnapshot:
+    """What the reader made of the scene, at the same moment for every test."""
+    assert scene.snapshot.error is None
+    return scene.snapshot

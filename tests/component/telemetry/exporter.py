@@ -17,12 +17,15 @@ from types import TracebackType
 from typing import Self
 
 from tests.component.telemetry.made_up import MADE_UP, made_up_page
+from tests.component.telemetry.stand_in_pages import stand_in_pages
 
 LOAD_SECONDS = 20.0
 """How long the recorded load ran between the two pages; a made-up one runs as long."""
 
 _PAGES = Path(__file__).with_name("pages")
 _LINE = re.compile(r"(?P<series>[^ ]+) (?P<value>[^ ]+)")
+_UNREAD = re.compile(r"vllm:(?!inter_token|time_per_output|request_time_per_output)\w+_bucket{")
+"""Many series that no query reads; left out, or the exporter could not keep up with its scrapes."""
 _GAUGE = re.compile(r"vllm:(num_requests_|kv_cache_usage_perc)|\w+_created")
 
 
@@ -30,14 +33,24 @@ _GAUGE = re.compile(r"vllm:(num_requests_|kv_cache_usage_perc)|\w+_created")
 def page(source: str, moment: str) -> Mapping[str, float]:
     """Series → value of a page, in its order: committed, made up, or a recording elsewhere.
 
-    A source with a `/` in it is the path of a recording without `-before.prom` or `-after.prom`.
+    A source with a `/` in it is the path of a recording without `-before.prom` or `-after.prom`,
+    and `stand-in-VERSION` is the stand-in server.
     """
     if source in MADE_UP:
         return {s: v * (moment == "after") for s, v in made_up_page(MADE_UP[source]).items()}
-    stem = source if "/" in source else str(_PAGES / source)
-    lines = Path(f"{stem}-{moment}.prom").read_text().splitlines()
-    found = (_LINE.fullmatch(line) for line in lines if not line.startswith("#"))
-    return {match["series"]: float(match["value"]) for match in found if match}
+    if source.startswith("stand-in-"):
+        lines = _stand_in(source.removeprefix("stand-in-"))[moment].splitlines()
+    else:
+        stem = source if "/" in source else str(_PAGES / source)
+        lines = Path(f"{stem}-{moment}.prom").read_text().splitlines()
+    found = (_LINE.fullmatch(line) for line in lines if line.startswith("vllm:"))
+    named = {match["series"]: float(match["value"]) for match in found if match}
+    return {series: value for series, value in named.items() if not _UNREAD.match(series)}
+
+
+@cache
+def _stand_in(version: str) -> Mapping[str, str]:
+    return stand_in_pages(version, LOAD_SECONDS)
 
 
 def recorded_rate(source: str, series: str) -> float:
@@ -98,10 +111,16 @@ class Exporter:
 
     def __init__(self, replicas: Mapping[str, Replica]) -> None:
         self.replicas = dict(replicas)
+        for replica in replicas.values():
+            # Made before the first scrape, which would not wait for it.
+            page(replica.source, "before")
+            page(replica.source, "after")
         self.started = time.monotonic()
         exporter = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"  # connections are kept
+
             def do_GET(self) -> None:
                 replica = exporter.replicas[self.path.split("/")[1]]
                 text = replica.text(exporter.seconds())

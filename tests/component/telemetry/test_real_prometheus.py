@@ -207,7 +207,7 @@ async def test_matchers_narrow_every_query(scene: Scene) -> None:
         Matcher(label="pod", value="speculating|plain", operator="=~"),
         Matcher(label="pod", value="plain", operator="!="),
     )
-    narrowed = await read(Endpoint(name="real", url=scene.url, matchers=matchers), scene.ready_at)
+    narrowed = await read(Endpoint(name="real", url=scene.url, matchers=matchers), time.time())
     assert narrowed.error is None
     assert set(narrowed.engines) == {(NAMESPACE, "speculating")}
     assert max(count for name, count in narrowed.series.items() if "position" not in name) == 1
@@ -215,7 +215,7 @@ async def test_matchers_narrow_every_query(scene: Scene) -> None:
 
 async def test_nothing_matches_is_an_answer_without_engines(scene: Scene) -> None:
     matchers = (Matcher(label="cluster", value="elsewhere"),)
-    empty = await read(Endpoint(name="real", url=scene.url, matchers=matchers), scene.ready_at)
+    empty = await read(Endpoint(name="real", url=scene.url, matchers=matchers), time.time())
     assert empty.error is None
     assert empty.engines == {}
     assert set(empty.series.values()) == {0}
@@ -224,7 +224,7 @@ async def test_nothing_matches_is_an_answer_without_engines(scene: Scene) -> Non
 async def test_a_refused_query_is_named(scene: Scene) -> None:
     """Prometheus's own words reach the person who configured the matcher."""
     matchers = (Matcher(label="pod", value="(", operator="=~"),)
-    refused = await read(Endpoint(name="real", url=scene.url, matchers=matchers), scene.ready_at)
+    refused = await read(Endpoint(name="real", url=scene.url, matchers=matchers), time.time())
     assert refused.error is not None
     assert "endpoint 'real': query sample_age failed: HTTP 400, query refused" in refused.error
     assert refused.engines == {}
@@ -236,7 +236,7 @@ async def test_answers_carry_only_the_documented_labels(scene: Scene, name: str)
     endpoint = scene.endpoint()
     async with PrometheusClient(endpoint) as client:
         promql = query.render(query_context(endpoint, WINDOW_SECONDS))
-        answer = await ask(client, promql, scene.ready_at)
+        answer = await ask(client, promql, time.time())
     labels = {endpoint.namespace_label, endpoint.pod_label, *query.labels}
     assert answer.samples
     assert {label for sample, _ in answer.samples for label in sample} <= labels
@@ -245,7 +245,7 @@ async def test_answers_carry_only_the_documented_labels(scene: Scene, name: str)
 async def test_remarks_of_prometheus_are_kept(scene: Scene) -> None:
     """A rate of a gauge-like name draws an annotation, which a person must be able to see."""
     async with PrometheusClient(scene.endpoint()) as client:
-        answer = await ask(client, "rate(vllm:num_requests_running[10s])", scene.ready_at)
+        answer = await ask(client, "rate(vllm:num_requests_running[10s])", time.time())
     assert any("might not be a counter" in warning for warning in answer.warnings)
 
 

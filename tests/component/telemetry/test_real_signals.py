@@ -1,5 +1,10 @@
 """Against a real Prometheus: signals of prompts, queue, cache and lookahead, and their traps."""
 
+import time
+from dataclasses import fields
+from itertools import accumulate
+from operator import mul
+
 import pytest
 
 from ridgeline.telemetry.parse import EngineKey
@@ -7,7 +12,8 @@ from ridgeline.telemetry.slow import GpuActivity
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from tests.component.telemetry.exporter import recorded_rate
 from tests.component.telemetry.looking import close_to, engines, only, read
-from tests.component.telemetry.scene import NAMESPACE, RECORDED, RECORDINGS, Scene
+from tests.component.telemetry.scene import NAMESPACE, RECORDED, RECORDINGS, STAND_INS, Scene
+from tests.component.telemetry.stand_in_pages import ACCEPTANCE, OUTPUT_TOKENS, PROMPT_TOKENS, USERS
 
 pytestmark = pytest.mark.prometheus
 
@@ -149,7 +155,7 @@ def test_a_missing_engine_is_not_made_up(snapshot: TelemetrySnapshot) -> None:
 async def test_labels_that_collide_are_read_where_prometheus_moved_them(scene: Scene) -> None:
     """A gateway hands on the pages of two Pods: theirs are the exported labels."""
     endpoint = scene.endpoint(namespace_label="exported_namespace", pod_label="exported_pod")
-    snapshot = await read(endpoint, scene.ready_at)
+    snapshot = await read(endpoint, time.time())
     assert set(snapshot.engines) == {("inner", "inner-a"), ("inner", "inner-b")}
     assert snapshot.ambiguous == frozenset()
     first, second = (only(snapshot, f"inner-{name}", "inner") for name in "ab")
@@ -195,3 +201,38 @@ def test_whole_recorded_pages(snapshot: TelemetrySnapshot, name: str) -> None:
     if engine.acceptance is not None:
         # Every request's last draft is cut off by max_tokens: a few per cent.
         assert engine.acceptance_length == pytest.approx(1 + sum(engine.acceptance), rel=0.05)
+
+
+SINCE = {
+    "waiting_for_capacity": (0, 20),
+    "tpot_p99_seconds": (0, 11),
+    "tpot_p99_bounds": (0, 11),
+}
+"""Signals that older versions do not export."""
+
+
+@pytest.mark.parametrize("version", STAND_INS)
+def test_every_version_tells_what_it_exports(snapshot: TelemetrySnapshot, version: str) -> None:
+    """The stand-in exports what that release does, under the names that it has there."""
+    engine = only(snapshot, f"stand-in-{version}")
+    release = tuple(int(part) for part in version.split(".")[:2])
+    missing = {each.name for each in fields(engine) if getattr(engine, each.name) is None}
+    assert missing == {name for name, since in SINCE.items() if release < since}
+    assert engine.not_finite == ()
+    assert engine.decode_concurrency is not None
+    assert 0.7 * USERS < engine.decode_concurrency < 1.5 * USERS
+    assert engine.mean_prompt_tokens == pytest.approx(PROMPT_TOKENS)
+    assert engine.mean_output_tokens == pytest.approx(OUTPUT_TOKENS)
+    assert engine.acceptance == pytest.approx(tuple(accumulate(ACCEPTANCE, mul)), rel=0.1)
+    assert engine.preemptions_per_second
+    assert engine.kv_cache_use
+
+
+def test_waiting_and_preempted_requests_do_not_count_as_decoding_twice(
+    snapshot: TelemetrySnapshot,
+) -> None:
+    """Where requests lose their place, the mean batch is the lower and truer number."""
+    engine = only(snapshot, "stand-in-0.33.0")
+    assert engine.mean_batch is not None
+    assert engine.decode_concurrency is not None
+    assert engine.mean_batch < engine.decode_concurrency
