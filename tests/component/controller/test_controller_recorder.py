@@ -3,6 +3,7 @@
 import errno
 import gzip
 import logging
+import queue
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -107,6 +108,24 @@ async def test_what_overruled_a_decision_is_recorded_beside_it(notes: Notes) -> 
         assert each.overruled.reason is Reason.WAITING_FOR_ROLL_BUDGET
 
 
+async def test_what_was_decided_while_nobody_may_act_is_recorded_as_it_was_asked(
+    notes: Notes,
+) -> None:
+    """An obstacle suspends a serving for the decision; the record holds these very settings."""
+    world = await busy(notes)
+    world.cluster.set_config("llama", EAGLE_CONFIG, manager="argocd")
+    await world.run(600)
+    undone = [each for each in notes.ticks() if each.overruled is not None]
+    assert len(undone) > 10
+    for each in undone:
+        assert each.overruled is not None
+        assert each.overruled.reason is Reason.UNDONE_BY_OTHERS
+        assert each.settings is not None
+        assert each.memory is not None
+        again = decide(each.facts, each.settings, each.memory, each.at)
+        assert recorded_decision(again) == each.decision
+
+
 async def test_no_environment_but_the_speculative_config_is_recorded(notes: Notes) -> None:
     usual = container()
     secret = EnvItem(name="HF_TOKEN", value=SECRET)
@@ -145,6 +164,7 @@ async def test_a_folder_that_cannot_be_used_ends_the_recording_and_nothing_else(
     (told,) = [each.getMessage() for each in errors]
     assert "recording ended" in told
     assert "record.maxMiB" in told
+    assert "recorder" not in {each.name for each in threading.enumerate()}
 
 
 async def test_a_full_disk_ends_the_recording_and_what_stands_there_is_read(
@@ -172,15 +192,33 @@ async def test_a_slow_disk_costs_ticks_and_no_time(
 ) -> None:
     may_write = threading.Event()
     monkeypatch.setattr(RecordFolder, "add", _after(may_write, RecordFolder.add))
+    waits = _waits_of_the_loop(monkeypatch)
     notes = Notes(tmp_path / "record", queue_ticks=5)
     notes.recorder.start()
     world = await busy(notes)
     assert world.profiles_written() == ["none"]
+    assert waits == {False}
     may_write.set()
     ticks = notes.ticks()
     # The queue's, and the one that the thread had taken out of it.
     assert 5 <= len(ticks) <= 6
     assert notes.metric("record_dropped_total") == decisions(world) - len(ticks)
+
+
+def _waits_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> set[bool]:
+    """Whether any handing over was ready to wait for room in the queue."""
+    found: set[bool] = set()
+    real = queue.Queue.put
+
+    def put(
+        self: queue.Queue[object], item: object, block: bool = True, timeout: float | None = None
+    ) -> None:
+        if item is not None:
+            found.add(block)
+        real(self, item, block, timeout)
+
+    monkeypatch.setattr(queue.Queue, "put", put)
+    return found
 
 
 def _after(

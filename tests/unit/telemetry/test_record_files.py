@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,11 +51,12 @@ def rewritten(path: Path, change: dict[bytes, bytes]) -> None:
 
 
 def test_a_file_is_written_whole_or_not_at_all(path: Path) -> None:
-    def broken_off() -> list[RecordedTick]:
+    def broken_off() -> Iterator[RecordedTick]:
+        yield tick()
         raise RecordError("the source failed")
 
     with pytest.raises(RecordError, match="the source failed"):
-        write_record(path, HEADER, (each for each in broken_off()))
+        write_record(path, HEADER, broken_off())
     assert list(path.parent.iterdir()) == []
 
 
