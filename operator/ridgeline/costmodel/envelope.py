@@ -7,6 +7,7 @@ speculation carries no handicap; the others must beat it by the margin, since a 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 POINTS: Final = 24
@@ -110,11 +111,11 @@ def _winners(
 
 def _runs(winners: Sequence[int]) -> list[Run]:
     runs: list[Run] = []
-    for point, arm in enumerate(winners):
-        if runs and runs[-1].arm == arm:
-            runs[-1] = Run(arm, runs[-1].first, point)
-        else:
-            runs.append(Run(arm, point, point))
+    first = 0
+    for arm, points in groupby(winners):
+        last = first + len(list(points)) - 1
+        runs.append(Run(arm, first, last))
+        first = last + 1
     return runs
 
 

@@ -14,6 +14,7 @@ Uncalibrated milliseconds are off by −19 to +91 %; the ratio of two profiles i
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -124,7 +125,7 @@ class StepModel:
         return self.sweep((concurrency,))[0]
 
     def sweep(self, concurrencies: Sequence[float]) -> list[float]:
-        """Return the seconds of a step at each concurrency."""
+        """Return the seconds of a step at each concurrency; they must not fall."""
         target, each = self.target, self.tokens / self.stages
         constant = target.fixed + self.step
         linear = target.exchange * each + (target.kv + self.request) / self.stages
@@ -141,10 +142,9 @@ class StepModel:
             drafting = self._drafts(self.draft, concurrencies, powers)
             found = [one + other for one, other in zip(found, drafting, strict=True)]
         eager_from = self.captured / each
-        if self.eager > 0 and concurrencies[-1] > eager_from:
-            for index, concurrency in enumerate(concurrencies):
-                if concurrency > eager_from:
-                    found[index] += self._eager(each * concurrency)
+        if concurrencies[-1] > eager_from:
+            for index in range(bisect_right(concurrencies, eager_from), len(found)):
+                found[index] += self._eager(each * concurrencies[index])
         if self.loaded:
             for index, concurrency in enumerate(concurrencies):
                 found[index] *= 1.0 + _price(concurrency, self.constants)
@@ -163,16 +163,20 @@ class StepModel:
             roofline + fixed + linear * concurrency
             for roofline, concurrency in zip(rooflines, concurrencies, strict=True)
         ]
-        return [passes * (max(work, floor) + beside) for work in works]
+        if works[0] < floor:  # they rise
+            works = [max(work, floor) for work in works]
+        return [passes * (work + beside) for work in works]
 
     def _eager(self, tokens: float) -> float:
         """Return what steps above the captured size cost more, on average over steps.
 
         Tokens per step vary around their mean, so it sets in by and by and not with a jump.
         """
-        ramp = self.captured * self.constants.eager_ramp
         above = tokens - self.captured
-        return self.eager * (min(max(above / ramp, 0.0), 1.0) if ramp > 0 else float(above > 0))
+        ramp = self.captured * self.constants.eager_ramp
+        if above >= ramp:
+            return self.eager if above > 0.0 else 0.0
+        return self.eager * above / ramp if above > 0.0 else 0.0
 
     def parts(self, concurrency: float) -> StepTime:
         """Return the parts of a step at a concurrency."""
