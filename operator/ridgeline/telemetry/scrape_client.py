@@ -24,9 +24,8 @@ class PageFetcher:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> "PageFetcher":
-        connector = aiohttp.TCPConnector(
-            ssl=self._endpoint.ssl_context(), limit=self._endpoint.concurrency
-        )
+        # How many are asked at once is the caller's business: no second queue hides in here.
+        connector = aiohttp.TCPConnector(ssl=self._endpoint.ssl_context(), limit=0)
         self._session = aiohttp.ClientSession(
             connector=connector,
             headers=_HEADERS,

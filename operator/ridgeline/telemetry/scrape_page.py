@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -244,5 +245,11 @@ def _histograms(buckets: Mapping[str, Mapping[float, float]]) -> dict[str, Histo
         bounds = tuple(sorted(counts))
         values = tuple(counts[bound] for bound in bounds)
         if math.isinf(bounds[-1]) and all(math.isfinite(each) and each >= 0 for each in values):
-            found[signal] = bounds, values
+            found[signal] = _shared(bounds), values
     return found
+
+
+@lru_cache(maxsize=64)
+def _shared(bounds: tuple[float, ...]) -> tuple[float, ...]:
+    """The same bounds once in memory: every sample of every Pod has them."""
+    return bounds

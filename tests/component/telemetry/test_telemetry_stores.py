@@ -1,6 +1,7 @@
 """Over real HTTP: what Thanos, Mimir and VictoriaMetrics say that a plain Prometheus does not."""
 
 import json
+import logging
 from collections.abc import AsyncIterator
 from email.utils import formatdate
 from pathlib import Path
@@ -139,6 +140,25 @@ async def test_a_password_that_a_server_echoes_stays_out_of_messages(
     message = error_of(await read(fake.endpoint(auth=auth)))
     assert "wrong: joe [redacted] [redacted]" in message
     assert "p4ssword" not in message
+
+
+@pytest.mark.parametrize("status", [200, 302, 401, 422, 503])
+async def test_secrets_reach_no_log(
+    fake: FakePrometheus, tmp_path: Path, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    """Not even the logs of the libraries, at their most talkative."""
+    caplog.set_level(logging.DEBUG)
+    (tmp_path / "password").write_text("p4ssword")
+    auth = BasicAuth(username="joe", password_file=tmp_path / "password")
+    endpoint = fake.endpoint(auth=auth, headers={"X-Key": "k3y-of-tenant"})
+    echo = b"p4ssword am9lOnA0c3N3b3Jk k3y-of-tenant"
+    fake.replies["*"] = Reply(body=echo, status=status, headers={"Location": "http://x/p4ssword"})
+    told = [error_of(await read(endpoint)), repr(endpoint)]
+    told += [record.getMessage() for record in caplog.records]
+    told += [str(record.exc_info) for record in caplog.records]
+    assert fake.requests
+    for secret in ("p4ssword", "am9lOnA0c3N3b3Jk", "k3y-of-tenant"):
+        assert not [text for text in told if secret in text]
 
 
 async def test_a_server_that_asks_who_comes_is_shown_a_certificate(tmp_path: Path) -> None:
