@@ -211,6 +211,7 @@ def _facts(engine: str, first: _Sample, last: _Sample, now: float) -> EngineFact
         tpot_seconds=numbers.tpot_seconds,
         drafts_per_second=drafts,
         drafted_share=ratio(drafts, steps),
+        draft_tokens_per_second=None if drafts is None else drafts * len(new.acceptance),
         acceptance=new.acceptance or None,
         prompt_tokens_per_second=numbers.generated_tokens_per_second,
         mean_prompt_tokens=MEAN_TOKENS,

@@ -157,6 +157,21 @@ def test_labels_that_are_no_texts_are_refused(metric: bytes) -> None:
         signal_table(parse_answer(whole, max_series=1), book())
 
 
+@pytest.mark.parametrize("where", [b"%b", b'{"x":%b', b'{"data":{"result":[{"metric":%b'])
+def test_nesting_without_end_is_refused(where: bytes) -> None:
+    for nested in (b"[" * 100_000, b'{"a":' * 100_000):
+        with pytest.raises(MalformedError, match="not JSON"):
+            parse_answer(where % nested, max_series=1)
+
+
+def test_labels_that_nest_without_end_are_refused() -> None:
+    """They are JSON, so only reading the labels notices."""
+    deep = b"[" * 100_000 + b"]" * 100_000
+    whole = body([{"metric": "HERE", "value": [0, "1"]}]).replace(b'"HERE"', deep)
+    with pytest.raises(MalformedError):
+        signal_table(parse_answer(whole, max_series=1), book())
+
+
 def test_more_series_than_allowed_are_refused() -> None:
     result = [{"metric": labels(pod=str(n)), "value": [0, "1"]} for n in range(3)]
     assert len(parse_answer(body(result), max_series=3).values) == 3
