@@ -17,8 +17,9 @@ import sys
 from collections import defaultdict
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-from benchmarks.control_run import CellOfSeed, Row, laws, rows, run_cell
+from benchmarks.control_run import CellOfSeed, laws, rows, run_cell
 from benchmarks.control_scenarios import Scenario, further, headline, of_trace
 
 
@@ -46,11 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("nothing to run: no scenario begins so, or no seed is left")
     scenarios = [replace(each, tick_seconds=chosen.tick) for each in scenarios]
     cells = _run(scenarios, chosen.seeds, chosen.only, chosen.processes)
-    found = {name: rows(each) for name, each in cells.items()}
     if chosen.json:
-        print(json.dumps(_document(cells, found), indent=1))
+        print(json.dumps(document(cells), indent=1))
     else:
-        _print_tables(cells, found)
+        print_tables(cells)
     return 0
 
 
@@ -88,28 +88,28 @@ def _run(
     return dict(cells)
 
 
-def _document(
-    cells: dict[str, list[CellOfSeed]], found: dict[str, dict[str, Row]]
-) -> dict[str, object]:
+def document(cells: dict[str, list[CellOfSeed]]) -> dict[str, Any]:
+    """Return everything as `--json` prints it."""
     return {
         "scenarios": {
-            scenario: {law: asdict(row) for law, row in table.items()}
-            for scenario, table in found.items()
+            scenario: {law: asdict(row) for law, row in rows(of).items()}
+            for scenario, of in cells.items()
         },
         "peaks": {name: [each.peak for each in of] for name, of in cells.items()},
         "seeds": sorted({each.seed for of in cells.values() for each in of}),
     }
 
 
-def _print_tables(cells: dict[str, list[CellOfSeed]], found: dict[str, dict[str, Row]]) -> None:
-    for scenario, table in found.items():
-        peaks = ", ".join(f"{each.peak:.2f}" for each in cells[scenario])
+def print_tables(cells: dict[str, list[CellOfSeed]]) -> None:
+    """Print a table per scenario."""
+    for scenario, of in cells.items():
+        peaks = ", ".join(f"{each.peak:.2f}" for each in of)
         print(f"\n{scenario}  (P by seed: {peaks})")
         print(
             f"  {'law':<22}{'latency s':>10}{'of bound':>10}{'worst':>8}{'rolls/day':>10}"
             f"{'most':>5}{'loss %':>8}{'worst %':>8}{'shed':>8}"
         )
-        for law, row in table.items():
+        for law, row in rows(of).items():
             print(
                 f"  {law:<22}{row.mean_latency_seconds:>10.2f}{_share(row.share_of_bound):>10}"
                 f"{_share(row.worst_share_of_bound):>8}{row.rolls_per_day:>10.2f}"

@@ -76,10 +76,10 @@ def ridge(known: Knowledge) -> Controller:
 
 def schedule_and_band(known: Knowledge) -> Controller:
     """The in-engine schedule below, none above, with the cut-off of that pair."""
-    sizes = {"prompt": 500.0, "output": known.mean_output}
+    sizes = {"prompt": known.mean_prompt, "output": known.mean_output}
     truth = known.truth
     at = crossing(truth.curve(SCHEDULE, **sizes), truth.curve(NONE, **sizes))
-    return Threshold(off=1.0 * at, on=0.7 * at, speculating=SCHEDULE)
+    return Threshold(off=at, on=0.7 * at, speculating=SCHEDULE)
 
 
 def windows(known: Knowledge) -> Controller:

@@ -79,7 +79,7 @@ def bound(prepared: Prepared, statics: Sequence[Outcome]) -> Outcome:
     setting, known = prepared.setting, prepared.knowledge
     fluid = Fluid(
         speeds={
-            name: setting.truth.speeds(name, prompt=prepared.mean_prompt, output=known.mean_output)
+            name: setting.truth.speeds(name, prompt=known.mean_prompt, output=known.mean_output)
             for name in (SPECULATING, NONE)
         },
         replicas=setting.replicas,

@@ -62,6 +62,7 @@ class Knowledge:
     cutoff_tokens_per_second: float
     true_cutoff_tokens_per_second: float
     roll_seconds: float
+    mean_prompt: float
     mean_output: float
 
 
@@ -74,7 +75,6 @@ class Prepared:
     demand_by_minute: np.ndarray
     peak: float
     pod_seconds: float
-    mean_prompt: float
 
 
 def headline(hours: float, plateaus: dict[str, float] | None = None) -> list[Scenario]:
@@ -197,12 +197,12 @@ def prepare(scenario: Scenario, seed: int) -> Prepared:
             cutoff_tokens_per_second=scenario.replicas * none.tokens_at(cutoff),
             true_cutoff_tokens_per_second=demand,
             roll_seconds=scenario.replicas * pod,
+            mean_prompt=prompt,
             mean_output=output,
         ),
         demand_by_minute=by_minute,
         peak=_peak(by_minute) / demand,
         pod_seconds=pod,
-        mean_prompt=prompt,
     )
 
 
