@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, StrictInt, StringConstraints
 
+from ridgeline.api.control import ControlStatus
 from ridgeline.api.fields import (
     AcceptancePercent,
     ApiModel,
@@ -273,6 +274,10 @@ class SpeculativeServingStatus(ApiModel):
     learned: LearnedStatus | None = Field(
         default=None,
         description="What telemetry taught of the profiles; not set before it taught anything.",
+    )
+    control: ControlStatus | None = Field(
+        default=None,
+        description="What the control law remembers; not set where concurrency alone decides.",
     )
     policy: PolicyStatus | None = Field(
         default=None,

@@ -23,7 +23,9 @@ from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision
 from ridgeline.policy.explain import explain_lines
 from ridgeline.policy.facts import Problem
-from ridgeline.policy.memory import FastMemory
+from ridgeline.policy.law.memory import LawMemory
+from ridgeline.policy.law_status import law_memory_of
+from ridgeline.policy.memory import Memory
 from ridgeline.settings.explain import setting_lines
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from ridgeline.terms.reasons import Reason
@@ -99,7 +101,7 @@ async def explain(
         spec,
         lambda _: snapshot or _not_asked(),
         Knowledge(around),
-        fast=FastMemory(),
+        remembered=Memory(law=LawMemory(slow=law_memory_of(serving.status))),
         options=Options(stale_after_seconds=STALE_AFTER_SECONDS, max_concurrent_rolls=1),
         now=now,
     ).with_roll_moved_on()

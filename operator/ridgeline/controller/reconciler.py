@@ -27,9 +27,13 @@ from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision, Outcome
 from ridgeline.policy.facts import Problem, TargetFacts
+from ridgeline.policy.law.memory import FastMemory as LawFastMemory
+from ridgeline.policy.law.memory import LawMemory
+from ridgeline.policy.law.peak import merged
+from ridgeline.policy.law_status import law_memory_of
 from ridgeline.policy.learning import Learning, learn, worth_writing
 from ridgeline.policy.lifecycle import abandon_switch
-from ridgeline.policy.memory import FastMemory
+from ridgeline.policy.memory import FastMemory, Memory
 from ridgeline.policy.roll import (
     Roll,
     abandoned,
@@ -52,6 +56,19 @@ class Mind:
     uid: str
     fast: FastMemory
     learning: Learning = field(default_factory=Learning)
+    law: LawMemory | None = None
+    law_told: object = None
+
+    def law_with(self, serving: ServingObject) -> LawMemory:
+        """Return what the law remembers, with what another process wrote meanwhile taken over."""
+        told = serving.status.get("control")
+        if self.law is None or told != self.law_told:
+            written, mine = law_memory_of(serving.status), self.law or LawMemory()
+            peak = merged(written.peak, mine.slow.peak)
+            self.law = LawMemory(slow=replace(written, peak=peak), fast=mine.fast)
+            self.law_told = told
+        return self.law
+
     block: Block | None = None
 
 
@@ -109,7 +126,7 @@ class Reconciler:
             spec,
             snapshots,
             self._knowledge,
-            fast=mind.fast,
+            remembered=Memory(fast=mind.fast, law=mind.law_with(serving)),
             options=self._options,
             now=now,
         )
@@ -169,6 +186,7 @@ class Reconciler:
             spent = self._spent_roll_budget(view)
             decision = _held_for_budget(decision, view, spent) if spent else decision
         self._observe(view, decision)
+        mind.law = decision.memory.law
         if self._sink is not None:
             self._sink.saw(replace(view, settings=settings), decided, decision)
         if decision.outcome is not Outcome.SWITCH:
@@ -341,7 +359,8 @@ class Reconciler:
 
 def _judged_afresh(view: View) -> Decision:
     """Decide as if nothing had been seen before: never a switch, since nobody has dwelled yet."""
-    memory = replace(view.memory, fast=FastMemory())
+    law = replace(view.memory.law, fast=LawFastMemory())
+    memory = replace(view.memory, fast=FastMemory(), law=law)
     return decide(view.facts, view.settings, memory, view.now)
 
 

@@ -89,6 +89,7 @@ class Reporter:
             strategy=strategy_of(view.basis),
             accelerator=view.basis.accelerator_report(),
             policy=view.basis.policy,
+            law=view.memory.law.slow if view.settings.prediction is not None else None,
         )
         document = status_document(report, view.serving.status)
         self._metrics.set_desired(

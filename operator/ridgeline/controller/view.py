@@ -14,7 +14,7 @@ from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_ta
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Facts, Problem, TargetFacts
 from ridgeline.policy.lifecycle import abandon_switch, finish_switch
-from ridgeline.policy.memory import FastMemory, Memory
+from ridgeline.policy.memory import Memory
 from ridgeline.policy.roll import Roll, abandoned, moved_on
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.status import roll_of, slow_memory_of
@@ -129,7 +129,7 @@ def look(
     snapshots: Snapshots,
     knowledge: Knowledge,
     *,
-    fast: FastMemory,
+    remembered: Memory,
     options: Options,
     now: float,
 ) -> View:
@@ -169,6 +169,6 @@ def look(
         target=target,
         facts=facts,
         roll=roll_of(serving.status),
-        memory=Memory(slow=slow, fast=fast),
+        memory=replace(remembered, slow=slow),
         now=now,
     )

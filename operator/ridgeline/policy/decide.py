@@ -25,6 +25,10 @@ A wish to leave becomes a switch when all of this holds, in this order:
 7. Mode: Automatic. Otherwise the same wish is a recommendation.
 8. The roll could finish, and would cut no answer short (`roll_plan`).
 
+Where the cut-offs are predicted, the control law (`law.law`) takes the place of the borders and of
+2 to 5: it looks at demand, concurrency and saturation together, and at what a roll costs. It looks
+at every moment, also at those in which 1 holds, so that what it remembers has no holes.
+
 A person's order (the force annotation) takes the place of 1 to 7: it is obeyed as soon as nothing
 is being rolled and the roll could finish, unless the serving is suspended or the operator frozen.
 
@@ -34,19 +38,32 @@ minutes ahead are set to `now`: a clock that jumps back delays, and never hasten
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from ridgeline.policy.borders import compare_with_borders, stays_because
+from ridgeline.policy.by_law import REASONS as LAW_REASONS
+from ridgeline.policy.by_law import judge
 from ridgeline.policy.checks import CHECKS
 from ridgeline.policy.decision import Comparison, Decision, Diagnostics, Outcome
 from ridgeline.policy.facts import Facts
 from ridgeline.policy.forced import obey
+from ridgeline.policy.law.decision import LawDecision
+from ridgeline.policy.law.terms import LawReason
 from ridgeline.policy.lifecycle import mend_times, remember_switch
 from ridgeline.policy.memory import FastMemory, Memory, Switch
-from ridgeline.policy.move import BLINDING, MOVE_CHECKS, Move, leaving_move, wanted_move
+from ridgeline.policy.move import (
+    BLINDING,
+    LAST_CHECKS,
+    MOVE_CHECKS,
+    Move,
+    law_move,
+    leaving_move,
+    wanted_move,
+)
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.situation import Situation, observe
-from ridgeline.policy.verdict import Hold
+from ridgeline.policy.verdict import Hold, Verdict
 from ridgeline.terms.reasons import Reason
 
 
@@ -73,6 +90,16 @@ def decide(facts: Facts, settings: PolicySettings, memory: Memory, now: float) -
 
 def _judge(situation: Situation) -> Decision:
     """Decide as if the serving were not suspended."""
+    lawful = judge(situation)
+    if lawful is not None:
+        memory = replace(situation.memory, law=lawful.memory)
+        situation = replace(situation, memory=memory)
+    decided = _checked(situation, lawful)
+    return replace(decided, diagnostics=replace(decided.diagnostics, law=lawful))
+
+
+def _checked(situation: Situation, lawful: LawDecision | None) -> Decision:
+    """Put the moment through the checks, and then to the law or the borders of the table."""
     before: tuple[str, ...] = ("suspended",)
     compared: tuple[Comparison, ...] = ()
     for name, check in CHECKS:
@@ -81,7 +108,32 @@ def _judge(situation: Situation) -> Decision:
         if verdict.hold is not None:
             return _held(situation, verdict.hold, _told(situation, name, before, compared))
         before += (name,)
+    if lawful is not None and not situation.must_leave:
+        return _by_law(situation, lawful, before, compared)
     return _place(situation, before, compared)
+
+
+def _by_law(
+    situation: Situation,
+    lawful: LawDecision,
+    before: tuple[str, ...],
+    compared: tuple[Comparison, ...],
+) -> Decision:
+    """Turn the law's word into a decision: a move still has to be allowed and possible."""
+    compared += lawful.comparisons
+    if lawful.go:
+        return _finish(law_move(situation, lawful), (*before, "law"), compared, LAST_CHECKS)
+    wished = lawful.direction is not None
+    stays = lawful.reason is LawReason.STAYS
+    return Decision(
+        outcome=Outcome.KEEP if stays else Outcome.HOLD,
+        profile=situation.active,
+        recommended=lawful.wish if wished else situation.active if stays else None,
+        reason=LAW_REASONS[lawful.reason],
+        message=lawful.message,
+        memory=_looking_afresh(situation),
+        diagnostics=_told(situation, "law", before, compared),
+    )
 
 
 def _place(
@@ -112,9 +164,18 @@ def _place(
 
 def _try(move: Move, before: tuple[str, ...], compared: tuple[Comparison, ...]) -> Decision:
     """Put a wanted move through its checks."""
+    return _finish(move, (*before, "cutoffs"), compared, MOVE_CHECKS)
+
+
+def _finish(
+    move: Move,
+    before: tuple[str, ...],
+    compared: tuple[Comparison, ...],
+    checks: tuple[tuple[str, Callable[[Move], Verdict]], ...],
+) -> Decision:
+    """Switch, unless one of the checks holds the move."""
     situation = move.situation
-    before += ("cutoffs",)
-    for name, check in MOVE_CHECKS:
+    for name, check in checks:
         verdict = check(move)
         compared += verdict.comparisons
         if verdict.hold is not None:
@@ -130,7 +191,7 @@ def _try(move: Move, before: tuple[str, ...], compared: tuple[Comparison, ...]) 
 
 def _switch(move: Move, told: Diagnostics) -> Decision:
     situation = move.situation
-    reason = Reason.ABOVE_CUTOFF if move.busier else Reason.BELOW_CUTOFF
+    reason = move.reason
     switch = Switch(
         started_at=situation.now,
         finished_at=None,
@@ -143,7 +204,7 @@ def _switch(move: Move, told: Diagnostics) -> Decision:
         profile=move.profile,
         recommended=move.profile,
         reason=reason,
-        message=f"{move.because} {move.for_how_long()}: {move.profile} is better",
+        message=f"{move.told}: {move.profile} is better",
         memory=remember_switch(situation.memory, switch),
         diagnostics=told,
     )

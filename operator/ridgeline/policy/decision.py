@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ridgeline.policy.comparison import Comparison
+from ridgeline.policy.law.decision import LawDecision
 from ridgeline.policy.memory import Memory
 from ridgeline.terms.reasons import Reason
+
+__all__ = ["Comparison", "Decision", "Diagnostics", "Estimates", "Outcome"]
 
 
 class Outcome(StrEnum):
@@ -16,25 +20,6 @@ class Outcome(StrEnum):
     """Change nothing: the operator cannot see, may not act, or waits."""
     SWITCH = "Switch"
     """Roll the target to `Decision.profile`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """One number that was compared, for `explain`.
-
-    Attributes:
-        name: What was compared, with its unit (`concurrency per engine`, `dwell seconds`).
-        value: The number seen.
-        relation: `<`, `>=` and so on: how `value` stood to `limit`.
-        limit: The number it was compared with.
-        consequence: What followed from it.
-    """
-
-    name: str
-    value: float
-    relation: str
-    limit: float
-    consequence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +56,14 @@ class Diagnostics:
         passed: Names of the checks that let the decision through, in order.
         comparisons: Every number that was compared, in order.
         estimates: What the fleet does now.
+        law: What the control law said, `None` where it does not apply.
     """
 
     decided_by: str
     passed: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
     estimates: Estimates
+    law: LawDecision | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ process, and starts empty: a restart delays a switch by at most a dwell and neve
 
 from dataclasses import dataclass, field
 
+from ridgeline.policy.law.memory import LawMemory
 from ridgeline.policy.learned import Learned
 from ridgeline.terms.reasons import Reason
 
@@ -64,7 +65,14 @@ class FastMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """Both kinds together."""
+    """All of it.
+
+    Attributes:
+        slow: Kept in status.
+        fast: Kept in the process; holds clear it.
+        law: What the control law remembers, slow and fast; a hold does not clear it.
+    """
 
     slow: SlowMemory = field(default_factory=SlowMemory)
     fast: FastMemory = field(default_factory=FastMemory)
+    law: LawMemory = field(default_factory=LawMemory)

@@ -12,7 +12,10 @@ from typing import Final
 
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.borders import asks_because
-from ridgeline.policy.decision import Comparison
+from ridgeline.policy.by_law import REASONS as LAW_REASONS
+from ridgeline.policy.by_law import is_busier
+from ridgeline.policy.comparison import Comparison
+from ridgeline.policy.law.decision import LawDecision
 from ridgeline.policy.lifecycle import (
     budget_wait,
     cooldown_left,
@@ -45,6 +48,8 @@ class Move:
         seen_before: Whether an earlier decision saw it too.
         lasted: Seconds it has lasted.
         dwell: Seconds it must last.
+        reason: Why, should it become a switch.
+        lawful: The law's own sentence, where the law asks for the move.
     """
 
     situation: Situation
@@ -55,6 +60,13 @@ class Move:
     seen_before: bool
     lasted: float
     dwell: float
+    reason: Reason
+    lawful: str = ""
+
+    @property
+    def told(self) -> str:
+        """Why, and for how long already, as the first half of a sentence."""
+        return self.lawful or f"{self.because} {self.for_how_long()}"
 
     def for_how_long(self) -> str:
         """Return how long the crossing lasted and must last, as a part of a sentence."""
@@ -80,6 +92,7 @@ def wanted_move(
         seen_before=since is not None,
         lasted=0.0 if since is None else max(0.0, situation.now - since),
         dwell=dwell,
+        reason=Reason.ABOVE_CUTOFF if busier else Reason.BELOW_CUTOFF,
     )
 
 
@@ -102,6 +115,23 @@ def leaving_move(situation: Situation, table: CutoffTable) -> Move:
         seen_before=since is not None,
         lasted=0.0 if since is None else max(0.0, situation.now - since),
         dwell=times.quieter_seconds if speculates else times.busier_seconds,
+        reason=Reason.BELOW_CUTOFF if speculates else Reason.ABOVE_CUTOFF,
+    )
+
+
+def law_move(situation: Situation, lawful: LawDecision) -> Move:
+    """Return the move that the law asks for; dwell, budget and cooldown are behind it."""
+    return Move(
+        situation=situation,
+        profile=lawful.wish,
+        busier=is_busier(lawful),
+        because=lawful.because,
+        crossing=Crossing(towards=lawful.wish, since=situation.now),
+        seen_before=True,
+        lasted=0.0,
+        dwell=0.0,
+        reason=LAW_REASONS[lawful.reason],
+        lawful=lawful.because,
     )
 
 
@@ -243,7 +273,7 @@ def mode(move: Move) -> Verdict:
         return PASSED
     return held(
         Reason.RECOMMEND_ONLY,
-        f"{move.because} {move.for_how_long()}: {move.profile} is better; "
+        f"{move.told}: {move.profile} is better; "
         "set spec.mode to Automatic to let the operator roll the target",
     )
 
@@ -278,16 +308,23 @@ def roll_can_finish(move: Move) -> Verdict:
     return held(hold.reason, f"{move.profile} is better, but no roll is begun: {hold.message}")
 
 
-MOVE_CHECKS: Final[tuple[tuple[str, Callable[[Move], Verdict]], ...]] = (
-    ("evidence", evidence),
-    ("dwell", dwell),
-    ("daily_budget", budget),
-    ("cooldown", cooldown),
+_Checks = tuple[tuple[str, Callable[[Move], Verdict]], ...]
+
+LAST_CHECKS: Final[_Checks] = (
     ("verdict", verdict),
     ("mode", mode),
     ("roll_can_finish", roll_can_finish),
 )
-"""The checks of a wanted move, in order."""
+"""The checks of a move that the law asks for, which guards all the rest itself."""
+
+MOVE_CHECKS: Final[_Checks] = (
+    ("evidence", evidence),
+    ("dwell", dwell),
+    ("daily_budget", budget),
+    ("cooldown", cooldown),
+    *LAST_CHECKS,
+)
+"""The checks of a move that the cut-off table asks for, in order."""
 
 BLINDING: Final = frozenset({"evidence"})
 """Those that mean the operator cannot see enough: the dwell starts anew."""

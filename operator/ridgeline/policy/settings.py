@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.law.settings import Objective
 from ridgeline.policy.schedule import ScheduleState
 from ridgeline.terms.methods import Method
 from ridgeline.terms.modes import Mode
@@ -62,6 +63,7 @@ class PolicySettings:
         stabilization: Dwell times.
         cooldown_seconds: Time after the end of a roll in which nothing is switched on.
         max_switches_per_day: Switches in any 24 hours; the last is kept for switching off.
+        objective: What a person wants of the choice, `None` for nothing in particular.
         prediction: What a predicted table assumes; `None` when a person or a rule gave the
             cut-offs.
         schedule: What schedules ask for at this moment, `None` when there are none.
@@ -80,6 +82,7 @@ class PolicySettings:
     frozen: bool = False
     forced: str | None = None
     prediction: Prediction | None = None
+    objective: Objective | None = None
     schedule: ScheduleState | None = None
 
     def __post_init__(self) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Final
 from ridgeline.policy.conditions import Finding, findings
 from ridgeline.policy.decision import Decision
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.law.memory import SlowMemory as LawMemory
+from ridgeline.policy.law_status import control_document
 from ridgeline.policy.learned_status import learned_document, learned_of
 from ridgeline.policy.memory import SlowMemory, Switch
 from ridgeline.policy.roll import Roll
@@ -73,6 +75,7 @@ class Report:
         strategy: Strategy that yields the cut-off table.
         accelerator: The GPU, `None` while it is not known.
         policy: The policy in use, `None` without one.
+        law: What the control law remembers, `None` where it does not decide.
     """
 
     generation: int
@@ -87,6 +90,7 @@ class Report:
     strategy: Strategy = Strategy.FIXED
     accelerator: AcceleratorReport | None = None
     policy: PolicyReport | None = None
+    law: LawMemory | None = None
 
 
 def status_document(report: Report, previous: Document) -> dict[str, Any]:
@@ -100,6 +104,8 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
     _put(document, "accelerator", _accelerator(report.accelerator))
     if report.memory.learned is not None:
         document["learned"] = learned_document(report.memory.learned)
+    if report.law is not None:
+        _put(document, "control", control_document(report.law, previous.get("control")))
     if report.policy is not None:
         document["policy"] = {"name": report.policy.name, "generation": report.policy.generation}
     _put(document, "lastDecision", _last_decision(report, previous))

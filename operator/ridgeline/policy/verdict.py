@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from ridgeline.policy.decision import Comparison
+from ridgeline.policy.comparison import Comparison
 from ridgeline.terms.reasons import Reason
 
 

@@ -18,11 +18,17 @@ class Reason(StrEnum):
     # A switch.
     ABOVE_CUTOFF = "AboveCutoff"
     BELOW_CUTOFF = "BelowCutoff"
+    DEMAND_HIGH = "DemandHigh"
+    SATURATED = "Saturated"
+    ALL_QUIET = "AllQuiet"
+    REGRET = "Regret"
     SCHEDULED = "Scheduled"
     # A switch is wanted and not made yet, or not by us.
     DWELLING = "Dwelling"
     COOLDOWN = "Cooldown"
     DAILY_BUDGET_SPENT = "DailyBudgetSpent"
+    OSCILLATION_LOCKED = "OscillationLocked"
+    ROLL_WOULD_SATURATE = "RollWouldSaturate"
     RECOMMEND_ONLY = "RecommendOnly"
     SUSPENDED = "Suspended"
     WAITING_FOR_ROLL_BUDGET = "WaitingForRollBudget"
@@ -117,6 +123,36 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.SCHEDULED: Explanation(
         "A window of spec.schedules asks for the profile, or begins before a roll would end.",
         _NOTHING,
+    ),
+    Reason.DEMAND_HIGH: Explanation(
+        "Demand stayed above what a roll can be begun at: the profile for more of it is put in "
+        "while there is still room.",
+        _NOTHING,
+    ),
+    Reason.SATURATED: Explanation(
+        "Requests wait for capacity, or lose their place: the profile for more demand is put in.",
+        _NOTHING,
+    ),
+    Reason.ALL_QUIET: Explanation(
+        "Demand and concurrency stayed low and nothing waits: the profile for less demand is put "
+        "in.",
+        _NOTHING,
+    ),
+    Reason.REGRET: Explanation(
+        "Staying on the profile has cost more than half of what a roll costs, in request-seconds.",
+        _NOTHING,
+    ),
+    Reason.OSCILLATION_LOCKED: Explanation(
+        "The opposite decision was made at the same load a short while ago; switching on is "
+        "locked for six hours, and needs a lower load from then on.",
+        "The predicted cut-off may be too high: compare both profiles, or set spec.cutoff with "
+        "strategy Fixed.",
+    ),
+    Reason.ROLL_WOULD_SATURATE: Explanation(
+        "Some phase of the roll could not carry the demand, with a replica out and both profiles "
+        "mixed.",
+        "Wait for less load, or let the Deployment surge (maxSurge 1, a spare GPU) so that no "
+        "replica goes before its successor is ready.",
     ),
     Reason.DWELLING: Explanation(
         "Concurrency has crossed a border, but not yet for spec.stabilization.",

@@ -23,7 +23,7 @@ def test_every_check_stands_in_the_table_in_its_order() -> None:
     told = re.findall(r"^\| `(\w+)` \| that|^\| `(\w+)` \| (?:for|the)", PAGE, re.MULTILINE)
     names = [one or other for one, other in told]
     asked = [name for name, _ in CHECKS], [name for name, _ in MOVE_CHECKS]
-    assert names == ["suspended", *asked[0], "cutoffs", *asked[1]]
+    assert names == ["suspended", *asked[0], "law", "cutoffs", *asked[1]]
 
 
 def test_every_hold_is_named() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ridgeline.policy.decision import Comparison
+from ridgeline.policy.comparison import Comparison
 from ridgeline.policy.law.memory import LawMemory
 from ridgeline.policy.law.terms import Direction, LawMode, LawReason
 
@@ -26,7 +26,8 @@ class ActAt:
         on_demand: D_on.
         off_concurrency: B_off, on the quieter profile's curve.
         on_concurrency: B_on, on the busier profile's curve.
-        roll_cost: Cost of a roll over it now, request-seconds.
+        roll_cost: Cost of a roll over it now, request-seconds; `None` in insured mode, which needs
+            none.
     """
 
     quieter: str
@@ -53,6 +54,8 @@ class LawDecision:
         direction: Which way it goes, `None` when none is wished.
         reason: Why: of the move when it may begin, of the wait when it is held, else of the rest.
         message: The same for a person, with the numbers.
+        because: Why the move is wished and how long that lasts already, as the first half of a
+            sentence; empty when none is wished.
         comparisons: Every number that was compared, in order.
         act_at: Where the law acts; `None` while it cannot be told.
         demand: D, tokens per second of the fleet; `None` when blind.
@@ -74,3 +77,4 @@ class LawDecision:
     regret: float
     notice: str | None
     memory: LawMemory
+    because: str = ""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from ridgeline.policy.decision import Comparison
+from ridgeline.policy.comparison import Comparison
 from ridgeline.policy.law.borders import keeps_capacity
 from ridgeline.policy.law.capacity import least_capacity
 from ridgeline.policy.law.experience import is_busier, recent_alike

@@ -38,7 +38,7 @@ All of it is a pure function: scaling engines, replicas, surge and sums together
 import math
 from dataclasses import replace
 
-from ridgeline.policy.decision import Comparison
+from ridgeline.policy.comparison import Comparison
 from ridgeline.policy.law.borders import Border, borders, off_concurrency, on_concurrency
 from ridgeline.policy.law.decision import ActAt, LawDecision
 from ridgeline.policy.law.experience import with_lock
@@ -51,7 +51,7 @@ from ridgeline.policy.law.proposals import propose
 from ridgeline.policy.law.recall import mended, with_profile_seen
 from ridgeline.policy.law.settings import LawSettings
 from ridgeline.policy.law.settle import settling_left
-from ridgeline.policy.law.terms import Direction, LawReason
+from ridgeline.policy.law.terms import Direction, LawMode, LawReason
 from ridgeline.policy.verdict import at_least, at_most
 from ridgeline.policy.wording import duration, number, number_beside
 
@@ -152,8 +152,10 @@ def _decided(moment: Moment, memory: LawMemory) -> LawDecision:
         held = _answer(moment, memory, proposal, barrier.reason, message, compared)
         return _locked(moment, held, barrier)
     asked = replace(memory, fast=replace(fast, asked=_asked(moment, proposal)))
-    message = f"{proposal.because}{_so_far(proposal)}: {wished} is better"
-    return replace(_answer(moment, asked, proposal, proposal.reason, message, compared), go=True)
+    because = f"{proposal.because}{_so_far(proposal)}"
+    message = f"{because}: {wished} is better"
+    answered = _answer(moment, asked, proposal, proposal.reason, message, compared)
+    return replace(answered, go=True, because=because)
 
 
 def _so_far(proposal: Proposal) -> str:
@@ -290,5 +292,5 @@ def _act_at(moment: Moment) -> ActAt | None:
         on_demand=border.on_demand,
         off_concurrency=off_concurrency(border, curves[quieter], engines),
         on_concurrency=on_concurrency(border, curves[quieter + 1], engines),
-        roll_cost=moment.cost_of(other),
+        roll_cost=moment.cost_of(other) if border.mode is LawMode.REGRET else None,
     )
