@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.policy.facts import EngineFacts
@@ -157,6 +157,7 @@ def test_a_recorded_load(source: str) -> None:
     assert (engine_facts.drafts_per_second is None) == (source == "none")
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0.001, 30), st.floats(0, 1e300)), max_size=30))
 def test_no_sequence_of_samples_gives_a_number_that_is_not_finite(
     steps: list[tuple[float, float]],
