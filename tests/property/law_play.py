@@ -204,7 +204,7 @@ class LawPlay:
 
 def _level(tokens: Callable[[float], float], served: float, most: float) -> float:
     low, high = 0.0, most
-    for _ in range(50):
+    for _ in range(26):
         middle = (low + high) / 2.0
         low, high = (middle, high) if tokens(middle) < served else (low, middle)
     return high

@@ -11,6 +11,7 @@ largest demand that every phase can carry. It assumes that requests go where the
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ridgeline.costmodel.curve import Curve
 from ridgeline.policy.law.inputs import RollStrategy
@@ -64,6 +65,7 @@ def batches(strategy: RollStrategy) -> int:
     return -(-strategy.replicas // at_once)
 
 
+@lru_cache(maxsize=4096)
 def phases(strategy: RollStrategy, serving: int) -> tuple[Phase, ...]:
     """Return the phases of a roll with so many replicas serving at its beginning."""
     count = batches(strategy)

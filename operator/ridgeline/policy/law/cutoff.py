@@ -5,10 +5,12 @@ which the busier profile delivers at least as much as the quieter one. There bot
 demand d* = X(B*) at the same concurrency, so (Little) with the same time per token: one point for
 latency and throughput alike. The fleet's D* is d* times its engines.
 
-Between the points of the curves everything is straight, so the crossing is exact.
+Between the points of the curves everything is straight, so the crossing is exact. Curves change
+rarely, so what was found is kept.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ridgeline.costmodel.curve import Curve
 
@@ -28,6 +30,7 @@ class Cutoff:
     low_demand: float
 
 
+@lru_cache(maxsize=4096)
 def cutoff(quieter: Curve, busier: Curve, lower_edge: float = 1.0) -> Cutoff | None:
     """Return where the busier profile catches up; `None` when it never does.
 
@@ -66,6 +69,7 @@ def concurrency_at(curve: Curve, tokens_per_second: float) -> float:
     return curve.concurrency[-1] if at is None else at
 
 
+@lru_cache(maxsize=4096)
 def demand_within(curve: Curve, tpot_seconds: float) -> float:
     """Return the most tokens per second that one engine delivers within a time per output token.
 

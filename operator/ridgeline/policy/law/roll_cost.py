@@ -30,7 +30,7 @@ def requests_in_flight(
     `horizon` seconds.
     """
     capacity = engines * curve.capacity
-    full = engines * curve.concurrency[-1]
+    full = engines * concurrency_at(curve, curve.capacity)
     if demand > capacity:
         return full + 0.5 * horizon * (demand - capacity) / mean_output
     return engines * concurrency_at(curve, demand / engines)
