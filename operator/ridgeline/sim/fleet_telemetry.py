@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from ridgeline.engine.flags import data_parallel_size
 from ridgeline.policy.facts import EngineFacts
@@ -153,7 +153,7 @@ class SimulatedTelemetry:
             samples.popleft()
 
 
-_ZERO: Final = {
+_ZERO: Final[Mapping[str, Any]] = {
     "inter_token_seconds": 0.0,
     "request_steps": 0.0,
     "engine_steps": 0.0,

@@ -78,17 +78,19 @@ def several_processes(text: str) -> str:
 
 
 def saturated(text: str) -> str:
-    """A server short of KV cache, half of whose prompts come from the prefix cache."""
+    """A server short of KV cache, three of four prompt tokens of which come from a cache."""
     label = '{engine="0",model_name="/models/target"}'
-    text = set_to(text, "vllm:num_requests_waiting{", 9.0)
-    text = set_to(text, f'vllm:num_requests_waiting_by_reason{label[:-1]},reason="capacity"', 7.0)
+    text = set_to(text, "vllm:num_requests_waiting{", 15.0)
+    for reason, waiting in (("capacity", 7.0), ("deferred", 8.0)):
+        series = f'vllm:num_requests_waiting_by_reason{label[:-1]},reason="{reason}"'
+        text = set_to(text, series, waiting)
     text = set_to(text, KV, 0.83)
     steps = "vllm:iteration_tokens_total_count"
     text = derived(text, f"vllm:num_preemptions_total{label}", steps, 0.01)
     text = derived(text, f"vllm:request_queue_time_seconds_sum{label}", steps, 0.05)
     local = f"vllm:prompt_tokens_by_source_total{label[:-1]},source="
-    text = scaled(text, f'{local}"local_compute"', 0.5)
-    return derived(text, f'{local}"local_cache_hit"}}', f'{local}"local_compute"', 1.0)
+    text = scaled(text, f'{local}"local_compute"', 0.25)
+    return derived(text, f'{local}"local_cache_hit"}}', f'{local}"local_compute"', 3.0)
 
 
 def shorter_drafts(text: str) -> str:
