@@ -30,6 +30,7 @@ def test_a_length_gives_the_rates_that_give_it_back() -> None:
 def test_observed_rates_are_made_fit_and_go_on_in_their_ratio() -> None:
     assert rates_from_counters((0.8, 0.4), 4) == pytest.approx((0.8, 0.4, 0.2, 0.1))
     assert rates_from_counters((0.5, 0.6, 1.7), 3) == (0.5, 0.5, 0.5)
+    assert rates_from_counters((1.2, -0.1), 2) == (1.0, 0.0)
     assert rates_from_counters((0.5, float("nan"), 0.4), 3) == pytest.approx((0.5, 0.25, 0.125))
     assert rates_from_counters((), 2) == (0.0, 0.0)
 

@@ -9,7 +9,7 @@ from ridgeline.costmodel.arm import Arm
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.goodput import Estimate, estimate
 from ridgeline.costmodel.lookahead import best_lookahead
-from ridgeline.costmodel.step_time import StepTime, step_seconds
+from ridgeline.costmodel.step_time import StepModel, StepTime, step_model, step_seconds
 from ridgeline.costmodel.workload import Workload
 from ridgeline.terms.methods import Method
 from ridgeline.terms.precision import Precision
@@ -124,9 +124,34 @@ def test_latent_caches_are_copied_to_every_gpu_and_others_divided() -> None:
 
 
 def test_pipeline_stages_share_the_requests_of_a_step() -> None:
-    one = step(on(), NONE, CHAT, 32)
-    two = step(on(pipeline_parallel=2), NONE, CHAT, 64)
-    assert two.total == pytest.approx(one.total)
+    one, two = (step_model(on(pipeline_parallel=n), eagle(3), CHAT) for n in (1, 2))
+    assert isinstance(one, StepModel)
+    assert isinstance(two, StepModel)
+    assert two.seconds(64) == pytest.approx(one.seconds(32))
+    assert two.parts(64).total == pytest.approx(two.seconds(64))
+
+
+def test_whole_experts_are_spread_over_the_engines_and_meet_all_their_tokens() -> None:
+    alone, spread = (
+        step(on(model=MIXTRAL, expert_parallel=True, data_parallel=n), NONE, CHAT, 64).memory
+        for n in (1, 2)
+    )
+    shares = [1 - 0.75**n for n in (1, 2)]
+    dense = 1.6e9 * 2 / (3.35e12 * 0.81)
+    experts = 45.1e9 * 2 / (3.35e12 * 0.81)
+    assert alone == pytest.approx(dense + experts * shares[0], rel=0.01)
+    assert spread == pytest.approx(dense + experts / 2 * shares[1], rel=0.01)
+
+
+def test_a_draft_of_many_small_layers_takes_the_time_to_launch_them() -> None:
+    deep = shape("deep", 100, 64, 1000, 1e6, 1, 16)
+    draft = arm(2.0, 3, deep, Method.DRAFT_MODEL)
+    for concurrency in (1, 64):
+        found = step_model(on(), draft, CHAT)
+        assert isinstance(found, StepModel)
+        without = step(on(), replace(draft, draft=EAGLE_8B), CHAT, concurrency)
+        assert found.parts(concurrency).draft == pytest.approx(3 * (100 * 43e-6 + 0.25e-3))
+        assert found.seconds(concurrency) > without.total - without.draft + 3 * 100 * 43e-6
 
 
 def test_a_drafter_that_drafts_nothing_costs_what_was_measured() -> None:
