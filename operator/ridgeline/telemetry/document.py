@@ -10,6 +10,7 @@ from typing import Final
 
 from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.queries import REGISTRY, Cadence, NamedQuery, QueryContext, query_context
+from ridgeline.telemetry.signals import SIGNALS
 
 _HEAD: Final = """# Telemetry: the named queries
 
@@ -32,17 +33,38 @@ What all of them rely on:
 - No series is no number. It is never read as 0.
 """
 
+_SIGNALS_HEAD: Final = """## From queries to signals
+
+What is known of one engine, as `EngineFacts` names it. The five queries of every tick are of now;
+slow ones are up to five ticks old, and forgotten after three minutes. Both sides of a ratio are
+always of one evaluation time. Where a query finds nothing, NaN or two different servers, the
+signals made of it are unknown.
+"""
+
 
 def page() -> str:
     """The whole page."""
     context = query_context(Endpoint(name="example", url="http://prometheus:9090"), 120.0)
-    parts = [_HEAD, _table()]
+    parts = [_HEAD, _signals(), _table()]
     parts += [_section(query, context) for query in REGISTRY.values()]
     return "\n".join(parts)
 
 
+def _signals() -> str:
+    lines = [
+        _SIGNALS_HEAD,
+        "| Signal | Unit | From | Also unknown when |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{each.name}` | {each.unit} | {each.formula} | {each.unknown} |" for each in SIGNALS
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _table() -> str:
-    lines = ["| Query | Asked | Unit | What it is |", "|---|---|---|---|"]
+    lines = ["## The queries\n"]
+    lines += ["| Query | Asked | Unit | What it is |", "|---|---|---|---|"]
     for query in REGISTRY.values():
         asked = "every tick" if query.cadence is Cadence.EVERY_TICK else "every fifth tick"
         lines.append(

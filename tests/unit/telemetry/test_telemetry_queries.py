@@ -1,6 +1,7 @@
 """The registry of queries: templates, escaping, and the page that documents them."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 from string import Template
 
@@ -8,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ridgeline.policy.facts import EngineFacts
 from ridgeline.telemetry import document
 from ridgeline.telemetry.endpoint import Endpoint, Matcher
 from ridgeline.telemetry.queries import FAST, REGISTRY, SLOW, NamedQuery, query_context, quote
+from ridgeline.telemetry.signals import SIGNALS
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "telemetry.md"
 queries = pytest.mark.parametrize("query", REGISTRY.values(), ids=REGISTRY)
@@ -115,3 +118,15 @@ def test_a_page_that_is_out_of_step_is_noticed(
 def test_the_page_has_every_query(query: NamedQuery) -> None:
     assert f"## {query.name}\n" in document.page()
     assert query.render(context_of()) in document.page()
+
+
+NOT_OF_ENGINES = {"gpu_tensor_active", "gpu_dram_active"}
+
+
+def test_the_page_tells_every_signal_and_what_every_query_is_for() -> None:
+    numbers = {each.name for each in fields(EngineFacts)} - {"engine", "not_finite"}
+    assert {signal.name for signal in SIGNALS} == numbers
+    assert {name for signal in SIGNALS for name in signal.made_of} == set(REGISTRY) - NOT_OF_ENGINES
+    for signal in SIGNALS:
+        assert set(re.findall(r"`(\w+)`", signal.formula)) <= set(signal.made_of)
+        assert f"| `{signal.name}` | {signal.unit} |" in document.page()
