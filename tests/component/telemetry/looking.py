@@ -9,8 +9,8 @@ from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from tests.component.telemetry.exporter import recorded_rate
 from tests.component.telemetry.scene import NAMESPACE, WINDOW_SECONDS
 
-RATE_TOLERANCE = 0.1
-"""A scrape can be late by a tenth of the window on a busy machine; ratios of one scrape cannot."""
+RATE_TOLERANCE = 0.15
+"""Busy machines miss scrapes at the ends of the window; ratios of one scrape do not suffer."""
 
 
 async def read(endpoint: Endpoint, at: float) -> TelemetrySnapshot:
