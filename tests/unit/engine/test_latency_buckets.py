@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.engine.latency_buckets import DEFAULT_BOUNDS, BucketFinding, bucket_finding
@@ -67,6 +67,7 @@ def test_older_servers_have_no_such_argument(version: str | None, offered: bool)
     assert ("cannot change its buckets, 0.32 and later can" in finding.message) != offered
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(min_value=1e-4, max_value=1e4)), st.floats(min_value=1e-3, max_value=1e3))
 def test_what_is_offered_resolves_the_objective(bounds: list[float], objective: float) -> None:
     finding = bucket_finding(bounds, objective)

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.telemetry.arithmetic import (
@@ -68,6 +68,7 @@ def test_more_first_tokens_than_tokens_is_no_negative_number() -> None:
     assert decoded_tokens(10.0, 10.5) == 0.0
 
 
+@settings(deadline=None)
 @given(anything, anything, anything, anything)
 def test_nothing_broken_ever_gets_out(
     seconds: float | None, steps: float | None, generated: float | None, first: float | None
@@ -80,6 +81,7 @@ def test_nothing_broken_ever_gets_out(
         assert value is None or (math.isfinite(value) and value >= 0)
 
 
+@settings(deadline=None)
 @given(anything, anything)
 def test_a_ratio_is_finite_or_unknown(numerator: float | None, denominator: float | None) -> None:
     value = ratio(usable(numerator), usable(denominator))
@@ -109,6 +111,7 @@ def test_prefix_acceptance_is_unknown_without_all_its_numbers(
     assert prefix_acceptance(accepted, drafts) is None
 
 
+@settings(deadline=None)
 @given(st.lists(anything, max_size=8), anything)
 def test_prefix_acceptance_falls_within_one(
     accepted: list[float | None], drafts: float | None

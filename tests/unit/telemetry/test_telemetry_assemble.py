@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 from types import MappingProxyType
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.policy.facts import EngineFacts
@@ -55,6 +55,7 @@ def test_engines_are_grouped_by_pod_and_ordered_by_number() -> None:
     assert [engine.engine for engine in engines["prod", "a"]] == ["0", "2", "10"]
 
 
+@settings(deadline=None)
 @given(st.permutations([EngineKey("n", f"p{i % 3}", str(i)) for i in range(7)]))
 def test_the_order_of_series_never_matters(keys: list[EngineKey]) -> None:
     ordered = assemble(fast(*sorted(keys)), {}, window_seconds=60)

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.telemetry.errors import MalformedError, TooLargeError
@@ -93,6 +93,7 @@ def test_positions_that_are_no_numbers_are_refused(position: str) -> None:
         position_tables(answer, book())
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_finite_number_is_read_exactly(value: float) -> None:
     assert number(repr(value)) == value
@@ -103,6 +104,7 @@ def test_not_finite_is_no_number(text: str) -> None:
     assert number(text) is None
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_a_finite_number_or_none_or_refused(text: str) -> None:
     try:
@@ -112,6 +114,7 @@ def test_any_text_is_a_finite_number_or_none_or_refused(text: str) -> None:
     assert value is None or math.isfinite(value)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats() | st.sampled_from([1e308, -1e308, 5e-324]), max_size=6))
 def test_many_numbers_are_read_as_each_alone(values: list[float]) -> None:
     """Also where their sum is too large, and where one of them is not finite."""
@@ -199,6 +202,7 @@ def test_a_book_forgets_what_two_generations_did_not_ask_for() -> None:
     assert kept.texts_known == 1
 
 
+@settings(deadline=None)
 @given(st.binary() | st.text().map(str.encode))
 def test_any_body_is_read_or_refused(body: bytes) -> None:
     try:
@@ -215,6 +219,7 @@ _json = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_json, _json, _json)
 def test_any_shape_inside_is_read_or_refused(result: object, item: object, texts: object) -> None:
     for inner in (result, [item], [{"metric": item, "value": [0, texts]}]):
@@ -229,6 +234,7 @@ def test_any_shape_inside_is_read_or_refused(result: object, item: object, texts
 _texts = st.sampled_from(["1", "0.25", "NaN", "+Inf", "1e999", "-3e-7", "", "1,2", " 1", "x"])
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(), _texts | st.floats().map(repr)), max_size=4))
 def test_quick_and_careful_reading_agree(series: list[tuple[str, str]]) -> None:
     """`isPartial` that is no truth value is taken by the careful reading alone."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.policy.facts import EngineFacts
@@ -89,6 +89,7 @@ def test_matchers_are_joined_and_escaped() -> None:
     )
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_quoted_text_is_one_literal_on_one_line(text: str) -> None:
     literal = quote(text)
