@@ -83,7 +83,7 @@ def test_a_policy_changed_in_git_reaches_its_serving(scene_of: Callable[..., Pla
         ("cooldownSeconds", "3 s", "policy shared"),
         ("maxSwitchesPerDay", "9", "serving"),
         ("objective.p99TPOTMilliseconds", "no limit", "default"),
-        ("objective.prefer", "Throughput", "default"),
+        ("objective.prefer", "Latency", "default"),
         ("schedules", "none", "default"),
         ("telemetry", "default", "default"),
     ]

@@ -13,12 +13,14 @@ from ridgeline.controller.options import Options
 from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_target
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Facts, Problem, TargetFacts
-from ridgeline.policy.lifecycle import abandon_switch, finish_switch
+from ridgeline.policy.lifecycle import abandon_switch, finish_switch, learned_roll_seconds
 from ridgeline.policy.memory import Memory
 from ridgeline.policy.roll import Roll, abandoned, moved_on
+from ridgeline.policy.schedule import lead_seconds
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.status import roll_of, slow_memory_of
 from ridgeline.settings.resolve import profiles_of, telemetry_of
+from ridgeline.settings.schedules import schedule_of
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from ridgeline.terms.names import API_VERSION, SERVING_KIND
 from ridgeline.terms.reasons import Reason
@@ -153,18 +155,20 @@ def look(
         now=now,
         around=knowledge.around,
     )
+    settings = policy_settings(
+        basis,
+        profiles,
+        lambda question: knowledge.answer((serving.namespace, serving.name), question),
+        learned=slow.learned,
+        frozen=options.frozen,
+        forced=serving.forced_profile,
+    )
+    lead = lead_seconds(learned_roll_seconds(slow))
     return View(
         serving=serving,
         spec=spec,
         profiles=profiles,
-        settings=policy_settings(
-            basis,
-            profiles,
-            lambda question: knowledge.answer((serving.namespace, serving.name), question),
-            learned=slow.learned,
-            frozen=options.frozen,
-            forced=serving.forced_profile,
-        ),
+        settings=replace(settings, schedule=schedule_of(basis.resolved, now, lead)),
         basis=basis,
         target=target,
         facts=facts,

@@ -125,6 +125,7 @@ def goodput_table(
     known = [each for each in models if isinstance(each, ArmModel)]
     if not known:
         return left_out[0]
+    known, aside = _trusted(deployment, known)
     points = grid(max(each.room.max_concurrency for each in known))
     task = _Task(
         deployment=deployment,
@@ -138,15 +139,36 @@ def goodput_table(
     )
     rows = _rows(task)
     doubted = _doubts(task, rows, left_out)
+    left = (*(str(each) for each in left_out), *aside)
     return CutoffTable(
         tuple(_cutoff_rows(task, rows)),
         verdict=_verdict(task, rows, doubted=bool(doubted)),
-        reasons=(*_reasons(task, rows, workload), *(str(each) for each in left_out), *doubted),
+        reasons=(*_reasons(task, rows, workload), *left, *doubted),
         curves=tuple(
             _curve(each, points, goodputs)
             for each, goodputs in zip(known, task.goodputs, strict=True)
         ),
     )
+
+
+def _trusted(
+    deployment: Deployment, known: Sequence[ArmModel]
+) -> tuple[list[ArmModel], list[str]]:
+    """Return the profiles whose ranges may be acted on, and why the others are left out.
+
+    What may not be acted on must not keep the rest from being acted on. Where none of those that
+    speculate is beyond doubt, all stay, to recommend with.
+    """
+    none = next((each.arm for each in known if not each.arm.method.speculates), None)
+    doubted = {
+        each.arm.name: doubts(deployment, each.arm, none)
+        for each in known
+        if each.arm.method.speculates
+    }
+    if none is None or all(doubted.values()):
+        return list(known), []
+    trusted = [each for each in known if not doubted.get(each.arm.name)]
+    return trusted, ["left out: " + why for found in doubted.values() for why in found]
 
 
 def _check(arms: Sequence[Arm], margin: float, z: float) -> None:
@@ -250,7 +272,7 @@ def _doubts(task: _Task, rows: _Rows, left_out: Sequence[CannotSay]) -> list[str
     none = task.models[task.off].arm if task.off is not None else None
     for index in speculating:
         found.extend(doubts(task.deployment, task.models[index].arm, none))
-    if any(not each.impossible for each in left_out):
+    if any(not each.impossible for each in left_out) and not speculating:
         found.append("a profile that cannot be predicted may be better than these")
     if none is None:
         found.append("no profile that can be predicted has method Disabled: add one")

@@ -115,6 +115,10 @@ class CutoffTable:
             reasons=self.reasons + reasons,
         )
 
+    def curve(self, profile: str) -> Curve | None:
+        """Return the throughput curve of a profile, `None` when the table has none of it."""
+        return next((each for each in self.curves if each.profile == profile), None)
+
     def index_of(self, profile: str) -> int | None:
         """Return the row of a profile, or `None` when no row names it."""
         return next((i for i, row in enumerate(self.rows) if row.profile == profile), None)

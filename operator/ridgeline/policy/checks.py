@@ -96,8 +96,15 @@ def active_profile(situation: Situation) -> Verdict:
     return held(
         Reason.ACTIVE_PROFILE_UNKNOWN,
         f"the target runs profile {active!r}, which has no row in the cut-off table "
-        f"(it has: {listed}): add one to spec.cutoff",
+        f"(it has: {listed}): {_way_to_a_row(situation)}",
     )
+
+
+def _way_to_a_row(situation: Situation) -> str:
+    table = situation.table
+    if situation.settings.prediction is None or table is None:
+        return "add one to spec.cutoff"
+    return f"it was not compared with the others ({'; '.join(table.reasons)})"
 
 
 def telemetry(situation: Situation) -> Verdict:

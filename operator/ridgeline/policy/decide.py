@@ -59,8 +59,10 @@ from ridgeline.policy.move import (
     Move,
     law_move,
     leaving_move,
+    scheduled_move,
     wanted_move,
 )
+from ridgeline.policy.scheduled import scheduled_wish
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.situation import Situation, observe
 from ridgeline.policy.verdict import Hold, Verdict
@@ -130,7 +132,7 @@ def _by_law(
         profile=situation.active,
         recommended=lawful.wish if wished else situation.active if stays else None,
         reason=LAW_REASONS[lawful.reason],
-        message=lawful.message,
+        message=lawful.notice or lawful.message,
         memory=_looking_afresh(situation),
         diagnostics=_told(situation, "law", before, compared),
     )
@@ -147,15 +149,21 @@ def _place(
         raise AssertionError("the checks let a serving through that cannot be placed in its table")
     compared += compare_with_borders(table, row, concurrency)
     towards = table.next_row(row, concurrency)
-    if towards != row:
+    asked = scheduled_wish(situation, table, concurrency)
+    if asked is not None and asked.profile != situation.active:
+        return _try(scheduled_move(situation, table, row, asked), before, compared)
+    if towards != row and asked is None:
         move = wanted_move(situation, table, row, towards, concurrency)
         return _try(move, before, compared)
     inside, message = stays_because(table, row, concurrency)
+    reason = Reason.INSIDE_BAND if inside else Reason.BEST_PROFILE_ACTIVE
+    if asked is not None:
+        reason, message = asked.reason, asked.message
     return Decision(
         outcome=Outcome.KEEP,
         profile=situation.active,
         recommended=situation.active,
-        reason=Reason.INSIDE_BAND if inside else Reason.BEST_PROFILE_ACTIVE,
+        reason=reason,
         message=message,
         memory=_looking_afresh(situation),
         diagnostics=_told(situation, "cutoffs", before, compared),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from ridgeline.policy.memory import Crossing, FastMemory, Memory, Switch
+from ridgeline.policy.memory import Crossing, FastMemory, Memory, SlowMemory, Switch
 from ridgeline.policy.settings import PolicySettings
 
 DAY_SECONDS: Final = 86_400.0
@@ -61,6 +61,14 @@ def last_finish(memory: Memory) -> float | None:
     """Return when the last roll ended, in epoch seconds; `None` when none is remembered."""
     ends = [each.finished_at for each in memory.slow.switches if each.finished_at is not None]
     return max(ends, default=None)
+
+
+def learned_roll_seconds(slow: SlowMemory) -> float | None:
+    """Return how long the longest of the remembered rolls took; `None` while none has ended."""
+    lasted = [
+        each.finished_at - each.started_at for each in slow.switches if each.finished_at is not None
+    ]
+    return max(lasted, default=None)
 
 
 def daily_budget(settings: PolicySettings) -> int:

@@ -25,6 +25,8 @@ from ridgeline.policy.lifecycle import (
 )
 from ridgeline.policy.memory import Crossing
 from ridgeline.policy.roll_plan import first_hold
+from ridgeline.policy.schedule import Wish
+from ridgeline.policy.scheduled import schedule_hold
 from ridgeline.policy.sight import joined_share, unseen
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.verdict import PASSED, Verdict, at_least, held, passed
@@ -66,7 +68,9 @@ class Move:
     @property
     def told(self) -> str:
         """Why, and for how long already, as the first half of a sentence."""
-        return self.lawful or f"{self.because} {self.for_how_long()}"
+        if self.lawful or self.reason is Reason.SCHEDULED:
+            return self.lawful or self.because
+        return f"{self.because} {self.for_how_long()}"
 
     def for_how_long(self) -> str:
         """Return how long the crossing lasted and must last, as a part of a sentence."""
@@ -93,6 +97,22 @@ def wanted_move(
         lasted=0.0 if since is None else max(0.0, situation.now - since),
         dwell=dwell,
         reason=Reason.ABOVE_CUTOFF if busier else Reason.BELOW_CUTOFF,
+    )
+
+
+def scheduled_move(situation: Situation, table: CutoffTable, row: int, wish: Wish) -> Move:
+    """Return the move to the profile that a schedule names; it has dwelled enough."""
+    towards = table.index_of(wish.profile)
+    return Move(
+        situation=situation,
+        profile=wish.profile,
+        busier=towards is not None and towards > row,
+        because=wish.message,
+        crossing=Crossing(towards=wish.profile, since=situation.now),
+        seen_before=True,
+        lasted=0.0,
+        dwell=0.0,
+        reason=Reason.SCHEDULED,
     )
 
 
@@ -299,6 +319,13 @@ def _way_out(move: Move) -> str:
     )
 
 
+def schedule(move: Move) -> Verdict:
+    """Guard that no schedule freezes the target, nor forbids switching on where that is asked."""
+    wish = Wish(profile=move.profile, reason=move.reason, message=move.told)
+    hold = schedule_hold(move.situation, wish, busier=move.busier)
+    return PASSED if hold is None else held(hold.reason, hold.message)
+
+
 def roll_can_finish(move: Move) -> Verdict:
     """Guard that the roll could finish, and would cut no answer short."""
     plan = move.situation.facts.plan
@@ -312,6 +339,7 @@ _Checks = tuple[tuple[str, Callable[[Move], Verdict]], ...]
 
 LAST_CHECKS: Final[_Checks] = (
     ("verdict", verdict),
+    ("schedule", schedule),
     ("mode", mode),
     ("roll_can_finish", roll_can_finish),
 )

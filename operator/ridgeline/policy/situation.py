@@ -45,17 +45,14 @@ class Situation:
         """Whether the active profile has no row because it is best at no concurrency.
 
         A rule that says no speculation pays, or a prediction in which another profile wins
-        everywhere, leaves it out; a person who gave the table may have forgotten it.
+        everywhere, leaves it out; a person who gave the table may have forgotten it, and a
+        profile that could not be predicted was never compared.
         """
-        left_out = self.settings.prediction is not None or (
-            self.table is not None and self.table.verdict is Verdict.NO
-        )
-        return (
-            left_out
-            and self.table is not None
-            and self.row is None
-            and self.active in self.settings.methods
-        )
+        table, active = self.table, self.active
+        if table is None or active not in self.settings.methods or self.row is not None:
+            return False
+        compared = active is not None and table.curve(active) is not None
+        return compared or table.verdict is Verdict.NO
 
     @property
     def active(self) -> str | None:

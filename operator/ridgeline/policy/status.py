@@ -16,6 +16,7 @@ from ridgeline.policy.law_status import control_document
 from ridgeline.policy.learned_status import learned_document, learned_of
 from ridgeline.policy.memory import SlowMemory, Switch
 from ridgeline.policy.roll import Roll
+from ridgeline.policy.schedule import next_schedule_entry
 from ridgeline.policy.situation import Situation
 from ridgeline.terms.conditions import ConditionType
 from ridgeline.terms.modes import Strategy
@@ -108,6 +109,8 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
         _put(document, "control", control_document(report.law, previous.get("control")))
     if report.policy is not None:
         document["policy"] = {"name": report.policy.name, "generation": report.policy.generation}
+    schedule = report.situation.settings.schedule if report.situation else None
+    _put(document, "nextSchedule", next_schedule_entry(schedule))
     _put(document, "lastDecision", _last_decision(report, previous))
     _put(document, "switchHistory", [_switch(each) for each in report.memory.switches] or None)
     _put(document, "rollout", _rollout(report, previous.get("rollout") or {}))

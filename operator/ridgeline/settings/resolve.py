@@ -1,15 +1,19 @@
 """A serving's resolved spec → the pure rooms' values."""
 
 from collections.abc import Callable
+from typing import Final
 
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.law.settings import Objective
+from ridgeline.policy.law.terms import Preference as LawPreference
 from ridgeline.policy.settings import PolicySettings, Stabilization
 from ridgeline.settings.cutoffs import RidgeInputs, cutoff_table
 from ridgeline.settings.goodput import Answer
 from ridgeline.settings.inherit import ResolvedSpec
+from ridgeline.terms.objective import Preference
 
 
 def profiles_of(spec: SpeculativeServingSpec) -> tuple[Profile, ...]:
@@ -56,6 +60,7 @@ def settings_of(
         suspended=resolved.own.suspend,
         methods={each.name: each.method for each in profiles},
         cutoff=table,
+        objective=_objective(resolved),
         prediction=answered[0].prediction if answered else None,
         stabilization=Stabilization(
             busier_seconds=float(resolved.busier_seconds.value),
@@ -63,6 +68,20 @@ def settings_of(
         ),
         cooldown_seconds=float(resolved.cooldown_seconds.value),
         max_switches_per_day=resolved.max_switches_per_day.value,
+    )
+
+
+_PREFERENCES: Final = {
+    Preference.LATENCY: LawPreference.LATENCY,
+    Preference.THROUGHPUT: LawPreference.THROUGHPUT,
+}
+
+
+def _objective(resolved: ResolvedSpec) -> Objective:
+    limit = resolved.p99_tpot_milliseconds.value
+    return Objective(
+        tpot_limit_seconds=None if limit is None else limit / 1000.0,
+        prefer=_PREFERENCES[resolved.prefer.value],
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ridgeline.costmodel.acceptance import prior
-from ridgeline.costmodel.arm import Arm
+from ridgeline.costmodel.arm import Arm, Origin
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.deployment import Deployment
 from ridgeline.costmodel.goodput_table import goodput_table
@@ -197,12 +197,30 @@ def test_facts_from_memory_are_named_and_do_not_stop_anything_alone() -> None:
     assert ["a100-sxm-80gb" in said[0], "a head" in said[1]] == [True, True]
 
 
-def test_a_profile_that_cannot_be_predicted_leaves_the_table_undecided() -> None:
+def test_a_profile_that_cannot_be_predicted_keeps_the_others_from_nothing() -> None:
     unknown = arm(2.2, acceptance=None, name="new")
     found = table(on(), arm(2.2), unknown, NONE)
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is Verdict.YES
     assert [row.profile for row in found.rows] == ["spec", "none"]
     assert any(each.startswith("new: nothing is known") for each in found.reasons)
+
+
+def test_a_table_of_nothing_but_none_is_undecided_while_a_profile_cannot_be_predicted() -> None:
+    unknown = arm(2.2, acceptance=None, name="new")
+    found = table(on(), unknown, NONE)
+    assert found.verdict is Verdict.UNDECIDED
+    assert [row.profile for row in found.rows] == ["none"]
+
+
+def test_a_profile_in_doubt_is_left_out_where_another_is_beyond_it() -> None:
+    guessed = arm(2.6, name="new", acceptance=accepted((0.9, 0.8, 0.7), origin=Origin.PRIOR))
+    found = table(on(), arm(2.2), guessed, NONE)
+    assert found.verdict is Verdict.YES
+    assert [row.profile for row in found.rows] == ["spec", "none"]
+    assert any(each.startswith("left out: new: first contact") for each in found.reasons)
+    alone = table(on(), guessed, NONE)
+    assert alone.verdict is Verdict.UNDECIDED
+    assert alone.rows[0].profile == "new"
 
 
 def test_a_profile_that_does_not_fit_is_left_out_for_good() -> None:

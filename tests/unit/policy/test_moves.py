@@ -86,13 +86,14 @@ class TestSwitch:
             "concurrency per engine is 31.2, at or above the cut-off 20 of eagle2 for 74 s "
             "(needs 60 s): none is better"
         )
-        assert decision.diagnostics.passed[-8:] == (
+        assert decision.diagnostics.passed[-9:] == (
             "cutoffs",
             "evidence",
             "dwell",
             "daily_budget",
             "cooldown",
             "verdict",
+            "schedule",
             "mode",
             "roll_can_finish",
         )

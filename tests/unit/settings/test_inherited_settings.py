@@ -95,16 +95,16 @@ def test_a_cutoff_is_taken_as_a_whole() -> None:
 def test_each_field_of_the_objective_is_resolved_by_itself() -> None:
     resolved = resolve_spec(
         serving(policyRef=REF, objective={"p99TPOTMilliseconds": 50}),
-        ("shared", policy(objective={"p99TPOTMilliseconds": 90, "prefer": "Latency"})),
+        ("shared", policy(objective={"p99TPOTMilliseconds": 90, "prefer": "Throughput"})),
     )
     assert told(resolved.p99_tpot_milliseconds) == (50, "serving")
-    assert told(resolved.prefer) == (Preference.LATENCY, "policy shared")
+    assert told(resolved.prefer) == (Preference.THROUGHPUT, "policy shared")
     nobody = resolve_spec(serving(objective={}), None)
     assert told(nobody.p99_tpot_milliseconds) == (None, "default")
-    assert told(nobody.prefer) == (Preference.THROUGHPUT, "default")
+    assert told(nobody.prefer) == (Preference.LATENCY, "default")
     lines = {field: (value, source) for field, value, source in setting_lines(resolved)}
     assert lines["objective.p99TPOTMilliseconds"] == ("50 ms", "serving")
-    assert lines["objective.prefer"] == ("Latency", "policy shared")
+    assert lines["objective.prefer"] == ("Throughput", "policy shared")
 
 
 def test_schedules_are_taken_as_a_whole_and_an_empty_list_is_an_answer() -> None:
@@ -258,7 +258,7 @@ def test_the_lines_of_explain_tell_every_value_with_its_source() -> None:
         ("cooldownSeconds", "900 s", "serving"),
         ("maxSwitchesPerDay", "3", "policy shared"),
         ("objective.p99TPOTMilliseconds", "no limit", "default"),
-        ("objective.prefer", "Throughput", "default"),
+        ("objective.prefer", "Latency", "default"),
         ("schedules", "none", "default"),
         ("telemetry", "default", "default"),
     )

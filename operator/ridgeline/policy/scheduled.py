@@ -1,0 +1,37 @@
+"""What schedules ask of a serving that follows a table, and what they forbid any move."""
+
+from ridgeline.costmodel.table import CutoffTable
+from ridgeline.policy.schedule import Wish, left_by_load, merge_with_schedule
+from ridgeline.policy.situation import Situation
+from ridgeline.policy.verdict import Hold
+from ridgeline.terms.reasons import Reason
+
+
+def scheduled_wish(situation: Situation, table: CutoffTable, concurrency: float) -> Wish | None:
+    """Return the profile that a schedule names, unless the load forbids it; `None` without one."""
+    active, state = situation.active, situation.settings.schedule
+    if state is None or active is None:
+        return None
+    merged = merge_with_schedule(
+        state,
+        Wish(profile=active, reason=Reason.BEST_PROFILE_ACTIVE, message=""),
+        switches_on=lambda _: False,
+        must_be_left=left_by_load(table, active, concurrency),
+    )
+    return merged.wish if merged.wish.reason is Reason.SCHEDULED else None
+
+
+def schedule_hold(situation: Situation, wish: Wish, *, busier: bool) -> Hold | None:
+    """Return why schedules let a wished move not be made, `None` when they have nothing against it.
+
+    Args:
+        situation: The moment.
+        wish: The move's profile, and why.
+        busier: Whether it goes to a range for more concurrency, which only a freeze forbids.
+    """
+    return merge_with_schedule(
+        situation.settings.schedule,
+        wish,
+        switches_on=lambda _: not busier,
+        must_be_left=lambda _: True,
+    ).hold
