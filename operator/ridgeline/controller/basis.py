@@ -118,7 +118,13 @@ class Knowledge:
             spec, named_policy(policy.name, policy.spec) if policy is not None else None
         )
         labels = self._node_labels(target, pods)
-        accelerator = resolve_accelerator(labels, self.catalogue(), spec.accelerator)
+        accelerator = resolve_accelerator(
+            labels,
+            self.catalogue(),
+            spec.accelerator,
+            # The cost model knows what a slice has; the ridge was measured on whole GPUs.
+            scale_slices=resolved.cutoff.value.resolved_strategy is Strategy.GOODPUT,
+        )
         words = target.container.words if isinstance(target, ResolvedTarget) else ()
         hint = precision_hint(words)
         told = spec.model.precision if spec.model is not None else None

@@ -20,6 +20,7 @@ from ridgeline.engine.version import is_legacy
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.learned import Learned
 from ridgeline.policy.settings import Prediction
+from ridgeline.settings.accelerator_slices import name_and_profile
 from ridgeline.settings.model_drafts import NoDraft
 from ridgeline.settings.target_model import TargetModel
 from ridgeline.terms.precision import Precision
@@ -95,6 +96,9 @@ def ask(profiles: Sequence[Profile], inputs: GoodputInputs) -> Question | Proble
         return inputs.accelerator
     if isinstance(inputs.model, Problem):
         return inputs.model
+    apart = _slices_apart(inputs.accelerator, inputs.served)
+    if apart is not None:
+        return apart
     deployment = _deployment(inputs.accelerator, inputs.model.shape, inputs)
     basis = _basis(deployment, inputs.engine_version)
     known = inputs.learned
@@ -135,6 +139,19 @@ def answer(question: Question) -> Answer:
         *question.doubts, undecided=bool(question.doubts)
     )
     return Answer(cutoff=qualified, prediction=prediction)
+
+
+def _slices_apart(accelerator: Accelerator, served: ServedModel) -> Problem | None:
+    """Return that an engine spans several MIG slices, which reach no other; `None` when not."""
+    span = served.tensor_parallel * served.pipeline_parallel
+    if span == 1 or name_and_profile(accelerator.name) is None:
+        return None
+    return Problem(
+        reason=Reason.ACCELERATOR_SHARED,
+        message=f"an engine of {span} GPUs cannot run on slices such as {accelerator.name}: MIG "
+        "slices reach no other slice; set --tensor-parallel-size and --pipeline-parallel-size to "
+        "1, or give the Pods whole GPUs",
+    )
 
 
 def _deployment(accelerator: Accelerator, shape: ModelShape, inputs: GoodputInputs) -> Deployment:
@@ -184,7 +201,7 @@ def _arm(
         Calibration(log_scale=known.log_scale, windows=known.windows) if known else Calibration()
     )
     draft = model.draft(profile.method, profile.model)
-    shape = None if draft is None or isinstance(draft, NoDraft) else draft.shape
+    found = None if draft is None or isinstance(draft, NoDraft) else draft
     notes: tuple[str, ...] = ()
     if isinstance(draft, NoDraft):
         notes = (f"{profile.name}: {draft.message}",)
@@ -194,7 +211,8 @@ def _arm(
         name=profile.name,
         method=profile.method,
         lookahead=profile.num_speculative_tokens or 0 if profile.method.speculates else 0,
-        draft=shape,
+        draft=found.shape if found else None,
+        draft_added_params=found.added_params if found else None,
         acceptance=_acceptance(profile, learned),
         calibration=calibration,
     )
