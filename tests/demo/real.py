@@ -16,7 +16,7 @@ from tests.demo.frame import Frame, Replica
 from tests.demo.scenario import Outcome, Scenario, Show
 from tests.demo.status import frame_of
 from tests.scene.load import Load
-from tests.scene.manifests import Scene
+from tests.scene.manifests import STAND_IN_GPU, Scene
 from tests.scene.operator_process import OperatorProcess
 from tests.scene.telemetry import PodNumbers, read_pods
 
@@ -43,7 +43,7 @@ def staged(cluster: Cluster, progress: Progress) -> Iterator[Stage]:
     """
     if cluster.prometheus_url is None:
         raise RuntimeError("the demo needs RIDGELINE_PROMETHEUS_URL beside RIDGELINE_KUBECONFIG")
-    scene = Scene(namespace=NAMESPACE)
+    scene = Scene(namespace=NAMESPACE, strategy="Goodput")
     with progress.step("four replicas of the stand-in are up on nodes labelled as H100"):
         cluster.kubectl("apply", "-f", str(REPO / "crds"))
         cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "-o", "name")
@@ -68,6 +68,7 @@ def staged(cluster: Cluster, progress: Progress) -> Iterator[Stage]:
             "--timeout=120s",
             timeout_s=150.0,
         )
+        cluster.kubectl("apply", "-f", "-", input_object=STAND_IN_GPU)
         cluster.kubectl("apply", "-f", "-", input_object=scene.serving())
     service = cluster.kubectl("get", "service", scene.name, "-n", NAMESPACE)
     try:
@@ -79,6 +80,7 @@ def staged(cluster: Cluster, progress: Progress) -> Iterator[Stage]:
         )
     finally:
         cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+        cluster.kubectl("delete", "accel", STAND_IN_GPU["metadata"]["name"], "--ignore-not-found")
 
 
 def play(stage: Stage, scenario: Scenario, show: Show, log_copy: Path | None = None) -> Outcome:
@@ -111,7 +113,6 @@ def look(stage: Stage, operator: OperatorProcess, scenario: Scenario, elapsed_s:
     numbers = read_pods(stage.prometheus_url, scene.namespace)
     metrics = operator.metrics(namespace=scene.namespace, serving=scene.name)
     return frame_of(
-        scene,
         scenario,
         serving.get("status") or {},
         metrics.get,

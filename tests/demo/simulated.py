@@ -7,6 +7,7 @@ from typing import Final
 
 from ridgeline.cluster.objects import ServingObject, trim_container
 from ridgeline.cluster.store import WatchStore
+from ridgeline.cluster.surroundings import SpecObject, Surroundings
 from ridgeline.controller.cadence import Cadence
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
@@ -19,7 +20,7 @@ from ridgeline.sim.workload import Pace
 from tests.demo.frame import Replica
 from tests.demo.scenario import Outcome, Scenario, Show
 from tests.demo.status import frame_of
-from tests.scene.manifests import Scene
+from tests.scene.manifests import STAND_IN_GPU, Scene
 
 WINDOW_SECONDS: Final = 12.0
 TICK_SECONDS: Final = 2.0
@@ -33,7 +34,7 @@ def play_simulated(scenario: Scenario, show: Show, *, speed: float = SPEED) -> O
 
 
 async def _play(scenario: Scenario, show: Show, speed: float) -> Outcome:
-    scene = Scene(namespace="default")
+    scene = Scene(namespace="default", strategy="Goodput")
     cluster = SimulatedCluster(now=1_000_000.0)
     container = scene.deployment()["spec"]["template"]["spec"]["containers"][0]
     cluster.create_deployment(
@@ -59,6 +60,7 @@ async def _play(scenario: Scenario, show: Show, speed: float) -> Outcome:
         leader=AlwaysLeader(),
         options=Options(stale_after_seconds=20.0, max_concurrent_rolls=3),
         metrics=metrics,
+        around=_around(),
     )
     cadence = Cadence(
         store=store,
@@ -76,7 +78,6 @@ async def _play(scenario: Scenario, show: Show, speed: float) -> Outcome:
         await cadence.tick()
         await cadence.work_off()
         frame = frame_of(
-            scene,
             scenario,
             _status(store.servings.get(("default", scene.name))),
             lambda name: metrics.registry.get_sample_value(name, labels),
@@ -88,6 +89,22 @@ async def _play(scenario: Scenario, show: Show, speed: float) -> Outcome:
         if speed > 0:
             await asyncio.sleep(TICK_SECONDS / speed)
     return scenario.outcome()
+
+
+def _around() -> Surroundings:
+    """What surrounds the target: the accelerator that the cut-offs are predicted for."""
+    around = Surroundings()
+    around.accelerators.put(
+        SpecObject(
+            namespace="",
+            name=STAND_IN_GPU["metadata"]["name"],
+            uid="stand-in",
+            resource_version="1",
+            generation=1,
+            spec=STAND_IN_GPU["spec"],
+        )
+    )
+    return around
 
 
 async def _replicas(

@@ -7,7 +7,6 @@ from typing import Any
 
 from tests.demo.frame import Frame, Replica
 from tests.demo.scenario import Scenario
-from tests.scene.manifests import Scene
 
 Document = Mapping[str, Any]
 Metric = Callable[[str], float | None]
@@ -15,7 +14,6 @@ Metric = Callable[[str], float | None]
 
 
 def frame_of(
-    scene: Scene,
     scenario: Scenario,
     status: Document,
     metric: Metric,
@@ -34,7 +32,7 @@ def frame_of(
         desired=status.get("desiredProfile"),
         rollout=_rollout(rollout),
         rolling=rollout.get("state") in ("Intended", "Rolling"),
-        cutoff=f"{scene.return_below}–{scene.up_to}",
+        cutoff=_cutoff(status),
         reason=decision.get("reason", "-"),
         message=decision.get("message", ""),
         concurrency=metric("ridgeline_serving_concurrency"),
@@ -45,6 +43,15 @@ def frame_of(
         ),
         replicas=replicas,
     )
+
+
+def _cutoff(status: Document) -> str:
+    rows = status.get("cutoffTable") or ()
+    row = next((each for each in rows if "upToConcurrency" in each), None)
+    if row is None:
+        return "-"
+    band = f" ({row['bandLow']}–{row.get('bandHigh', '…')})" if "bandLow" in row else ""
+    return f"{row['upToConcurrency']}{band}"
 
 
 def _rollout(rollout: Document) -> str:

@@ -18,6 +18,18 @@ EAGLE = {
 }
 NONE = {"name": "none", "method": "Disabled"}
 
+STATED_ACCEPTANCE = [60, 33, 17, 7]
+"""Acceptance of the stand-in's drafts in per cent by position, as its settings have it."""
+
+STAND_IN_GPU: Object = {
+    "apiVersion": "ridgeline.dev/v1alpha1",
+    "kind": "AcceleratorProfile",
+    "metadata": {"name": "stand-in"},
+    # A stand-in takes 100 ms a step, ten times a GPU's, and slows down from 48 tokens on. A GPU
+    # with these figures would do so on an 8B model.
+    "spec": {"memoryGiB": 80, "memoryBandwidthGBps": 200, "denseBF16TFLOPS": 22},
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
@@ -31,6 +43,7 @@ class Scene:
         return_below: Lower edge of its band.
         stand_in: Settings of the stand-in (environment).
         gpus: GPUs that each Pod asks for.
+        strategy: Fixed, by `up_to` and `return_below`, or Goodput, predicted for `STAND_IN_GPU`.
         quiet_profile: The profile that the cut-off table asks for below the cut-off; above it, the
             other one. A scene without load is rolled by turning the table round.
     """
@@ -47,6 +60,7 @@ class Scene:
     max_surge: int = 1
     max_unavailable: int = 1
     gpus: int = 1
+    strategy: str = "Fixed"
     quiet_profile: str = "eagle"
     stand_in: dict[str, str] = field(default_factory=lambda: {"STAND_IN_STARTUP_SECONDS": "2"})
 
@@ -144,14 +158,22 @@ class Scene:
             "spec": {
                 "targetRef": {"name": self.name},
                 "mode": self.mode,
-                "profiles": [EAGLE, NONE],
-                "cutoff": {"ranges": self.ranges()},
+                **self._cutoff(),
                 "stabilization": {
                     "busierSeconds": self.busier_seconds,
                     "quieterSeconds": self.quieter_seconds,
                 },
                 "cooldownSeconds": self.cooldown_seconds,
             },
+        }
+
+    def _cutoff(self) -> Object:
+        if self.strategy == "Fixed":
+            return {"profiles": [EAGLE, NONE], "cutoff": {"ranges": self.ranges()}}
+        return {
+            "profiles": [{**EAGLE, "acceptancePercent": STATED_ACCEPTANCE}, NONE],
+            "cutoff": {"strategy": self.strategy},
+            "accelerator": STAND_IN_GPU["metadata"]["name"],
         }
 
     def ranges(self) -> list[Object]:

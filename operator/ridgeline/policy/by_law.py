@@ -26,6 +26,9 @@ SHORTEST_DWELL: Final = 1.0
 GAP_WINDOWS: Final = 0.75
 """A time between two looks that is a gap, in rate windows (90 s of 120)."""
 
+HIGH_SLOT_WINDOWS: Final = 0.5
+"""Slots of the recent maximum in rate windows (60 s of 120)."""
+
 SETTLE_MOST_WINDOWS: Final = 5.0
 """Most time of settling in rate windows (600 s of 120)."""
 
@@ -60,6 +63,7 @@ def law_settings(settings: PolicySettings, window_seconds: float) -> LawSettings
     return LawSettings(
         window_seconds=window_seconds,
         gap_seconds=GAP_WINDOWS * window_seconds,
+        high_slot_seconds=HIGH_SLOT_WINDOWS * window_seconds,
         busier_dwell_seconds=max(SHORTEST_DWELL, dwells.busier_seconds),
         quieter_dwell_seconds=max(SHORTEST_DWELL, dwells.quieter_seconds),
         escape_seconds=2.0 * max(SHORTEST_DWELL, dwells.busier_seconds),
@@ -126,6 +130,7 @@ def _inputs(situation: Situation, active: str) -> LawInputs:
         replicas=len(serving),
         strategy=_strategy(situation),
         seen_share=joined / expected if expected else 0.0,
+        whole_answer=situation.telemetry is not None and not situation.telemetry.partial,
         generated_tokens_per_second=total(lambda each: each.generated_tokens_per_second),
         waiting_requests=total(lambda each: each.waiting),
         mean_output_tokens=_mean(each.mean_output_tokens for each in engines),

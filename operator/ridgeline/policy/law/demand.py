@@ -50,10 +50,13 @@ def smooth(before: float | None, sample: float, seconds: float, window: float) -
 
 
 def with_high(
-    highs: tuple[tuple[int, float], ...], demand: float, now: float
+    highs: tuple[tuple[int, float], ...],
+    demand: float,
+    now: float,
+    slot_seconds: float = HIGH_SECONDS,
 ) -> tuple[tuple[int, float], ...]:
-    """Return the highest demands by minute after another look."""
-    minute = math.floor(now / HIGH_SECONDS)
+    """Return the highest demands by slot (of a minute) after another look."""
+    minute = math.floor(now / slot_seconds)
     kept = [each for each in highs if minute - HIGHS < each[0] <= minute]
     if kept and kept[-1][0] == minute:
         kept[-1] = (minute, max(kept[-1][1], demand))

@@ -67,7 +67,7 @@ def look(
     )
     demand = smooth(fast.demand, sample, since, settings.window_seconds)
     level = smooth(fast.concurrency, concurrency, since, settings.window_seconds)
-    highs = with_high(fast.highs, max(0.0, demand), now)
+    highs = with_high(fast.highs, max(0.0, demand), now, settings.high_slot_seconds)
     seen = Look(
         demand=max(0.0, demand),
         sample=max(0.0, sample),

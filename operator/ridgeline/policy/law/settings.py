@@ -45,6 +45,7 @@ class LawSettings:
     Attributes:
         window_seconds: Time constant of the smoothed signals.
         gap_seconds: A longer time between two looks is a gap: signals and timers start afresh.
+        high_slot_seconds: The recent maximum of demand is that of six slots as long as this.
         busier_dwell_seconds: How long any sign must last before leaving for a busier profile.
         quieter_dwell_seconds: How long all signs must last before leaving for a quieter one.
         escape_seconds: How long saturation must last in regret mode.
@@ -79,6 +80,7 @@ class LawSettings:
 
     window_seconds: float = 120.0
     gap_seconds: float = 90.0
+    high_slot_seconds: float = 60.0
     busier_dwell_seconds: float = 60.0
     quieter_dwell_seconds: float = 600.0
     escape_seconds: float = 120.0
@@ -117,5 +119,6 @@ class LawSettings:
                 raise ValueError(f"{each.name} is {value}: give a finite number, 0 or more")
         if not self.on_share < 1.0:
             raise ValueError(f"on_share is {self.on_share}: D_on must lie below D_off")
-        if not (self.window_seconds > 0 and self.recovery_seconds > 0):
-            raise ValueError("window_seconds and recovery_seconds must be above 0")
+        spans = (self.window_seconds, self.high_slot_seconds, self.recovery_seconds)
+        if not min(spans) > 0:
+            raise ValueError("window_seconds, high_slot_seconds, recovery_seconds must be above 0")
