@@ -9,9 +9,11 @@ and the buckets on both of its sides are narrow, so that coming near to it shows
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from ridgeline.engine.flags import flag_value
 
 DEFAULT_BOUNDS: Final = (
     *(0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5),
@@ -47,6 +49,26 @@ class BucketFinding:
     message: str
     bounds: tuple[float, ...]
     argument: str | None
+
+
+def present_bounds(words: Sequence[str]) -> tuple[float, ...]:
+    """Return the bounds in seconds that a server with these arguments has.
+
+    Those of the last `--custom-histogram-buckets`; the defaults where it sets none for this family,
+    or says what no server would start with.
+    """
+    told = flag_value(words, (FLAG,))
+    for index, word in enumerate(words):
+        name, equals, inline = word.partition("=")
+        if name.replace("_", "-") == FLAG:
+            # One argument may hold JSON with spaces, which words of a script cannot.
+            told = inline if equals else next(iter(words[index + 1 : index + 2]), "")
+    try:
+        families = json.loads(told)
+        bounds = tuple(float(bound) for bound in families[FAMILY])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return DEFAULT_BOUNDS
+    return bounds if bounds and all(map(math.isfinite, bounds)) else DEFAULT_BOUNDS
 
 
 def bucket_finding(

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ridgeline.engine.latency_buckets import DEFAULT_BOUNDS, BucketFinding, bucket_finding
+from ridgeline.engine.latency_buckets import (
+    DEFAULT_BOUNDS,
+    BucketFinding,
+    bucket_finding,
+    present_bounds,
+)
 
 FINE = (0.03, 0.04, 0.045, 0.05, 0.055, 0.0625, 0.075)
 
@@ -81,3 +86,40 @@ def test_what_is_offered_resolves_the_objective(bounds: list[float], objective: 
 def test_objectives_that_are_none_are_refused(objective: float) -> None:
     with pytest.raises(ValueError, match="objective_seconds"):
         bucket_finding(DEFAULT_BOUNDS, objective)
+
+
+SET = '{"inter_token_latency":[0.03,0.05],"request_latency":[1]}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["serve", f"--custom-histogram-buckets={SET}"],
+        ["serve", "--custom-histogram-buckets", SET],
+        ["--custom_histogram_buckets", '{ "inter_token_latency": [0.03, 0.05] }'],
+        ["--custom-histogram-buckets={}", f"--custom-histogram-buckets={SET}"],
+        ["sh", "-c", f"exec vllm serve m --custom-histogram-buckets='{SET}' --port 1"],
+    ],
+)
+def test_bounds_that_the_arguments_set(words: list[str]) -> None:
+    assert present_bounds(words) == (0.03, 0.05)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "{}", "[]", "x", '{"inter_token_latency":[]}', '{"inter_token_latency":["x"]}']
+)
+def test_arguments_that_set_none_leave_the_defaults(value: str) -> None:
+    assert present_bounds(["serve", "--custom-histogram-buckets", value]) == DEFAULT_BOUNDS
+    assert present_bounds([f"--custom-histogram-buckets={value}"]) == DEFAULT_BOUNDS
+
+
+@pytest.mark.parametrize("words", [[], ["serve", "m"], ["--custom-histogram-buckets"]])
+def test_arguments_without_the_flag_leave_the_defaults(words: list[str]) -> None:
+    assert present_bounds(words) == DEFAULT_BOUNDS
+
+
+def test_the_offered_argument_is_read_back() -> None:
+    finding = found(DEFAULT_BOUNDS, 0.05)
+    assert finding.argument is not None
+    assert present_bounds([finding.argument]) == finding.bounds
+    assert bucket_finding(present_bounds([finding.argument]), 0.05) is None
