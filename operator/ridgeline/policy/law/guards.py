@@ -70,6 +70,8 @@ def all_seen(moment: Moment, _row: int) -> Checked:
     if moment.seen.complete:
         return None, (compared,)
     told = f"{number_beside(100 * share, 100)} % of the replicas are seen, and it needs all"
+    if not moment.inputs.whole_answer:
+        told = "telemetry answers only in part, and it needs all"
     return Barrier(reason=LawReason.PARTIAL_DATA, message=told), (compared,)
 
 

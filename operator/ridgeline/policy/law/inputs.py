@@ -72,6 +72,7 @@ class LawInputs:
         replicas: Replicas that serve now, seen or not.
         strategy: How the Deployment rolls.
         seen_share: Share of the replicas that the sums are over.
+        whole_answer: Whether the store of telemetry says of no part of itself that it is missing.
         generated_tokens_per_second: Output tokens per second.
         waiting_requests: Requests that wait, for whatever reason.
         mean_output_tokens: Mean answer of the requests that finished lately.
@@ -91,6 +92,7 @@ class LawInputs:
     replicas: int
     strategy: RollStrategy
     seen_share: float = 1.0
+    whole_answer: bool = True
     generated_tokens_per_second: float | None = None
     waiting_requests: float | None = None
     mean_output_tokens: float | None = None
@@ -113,8 +115,8 @@ class LawInputs:
 
     @property
     def complete(self) -> bool:
-        """Whether every replica is seen."""
-        return self.seen_share >= 1.0
+        """Whether every replica is seen, as far as anybody can tell."""
+        return self.seen_share >= 1.0 and self.whole_answer
 
     def lower_edge(self, border: int) -> float:
         """Return lower edge ÷ cut-off of the border above a row, 1 where none is given."""
