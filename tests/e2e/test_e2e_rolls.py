@@ -14,6 +14,7 @@ from tests.demo import real
 from tests.demo.frame import Frame
 from tests.demo.scenario import Scenario
 from tests.scene.load import Load
+from tests.scene.manifests import STATED_ACCEPTANCE
 from tests.scene.placed import Placed
 from tests.scene.writes import AuditLog
 
@@ -57,7 +58,19 @@ def test_the_profile_follows_the_load(
     assert outcome.failure is None
     assert outcome.rolls == ("eagle", "none", "eagle")
     history = status["switchHistory"]
-    assert [each["reason"] for each in history] == ["BelowCutoff", "AboveCutoff", "BelowCutoff"]
+    first, second, third = [each["reason"] for each in history]
+    assert first == third == "AllQuiet"
+    assert second in ("DemandHigh", "AboveCutoff", "Saturated")
+
+    # The cut-off was predicted from facts of GPU, model and requests, and says how sure it is.
+    assert status["cutoff"]["strategy"] == "Goodput"
+    assert status["cutoff"]["verdict"] == "Yes"
+    row = status["cutoffTable"][0]
+    assert row["bandLow"] <= row["upToConcurrency"] <= row["bandHigh"]
+    learned = {each["profile"]: each for each in status["learned"]["profiles"]}
+    assert abs(learned["eagle"]["acceptancePercent"][0] - STATED_ACCEPTANCE[0]) <= 5
+    assert status["learned"]["contextTokens"] > 0
+    assert status["control"]["running"] == "eagle"
     reasons = [each["reason"] for each in events]
     assert reasons.count("RollStarted") == reasons.count("RollFinished") == 3
     assert {each["type"] for each in events} == {"Normal"}

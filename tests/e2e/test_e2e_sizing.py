@@ -1,6 +1,7 @@
 """Cut-offs that come from the GPU: from the node's label to a roll, and what an odd label does.
 
-The servings of this file set no cut-off. With K=4 the ridge of an H100, 120 tokens, gives 24.
+The servings of this file follow the Ridge strategy. With K=4 the ridge of an H100, 120 tokens, gives
+24.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _check_explanation(page: str) -> None:
     basis = {each[0]: each[1] for each in rows(page, "What the cut-offs rest on")}
     assert basis["accelerator"] == f"h100-sxm (from {PRODUCT}={H100})"
     assert basis["strategy"] == "Ridge"
-    assert ("cutoff.strategy", "Ridge", "default") in rows(page, "Settings")
+    assert ("cutoff.strategy", "Ridge", "serving") in rows(page, "Settings")
     checks = rows(page, "Would speculation help? (eagle)")
     assert len(checks) == 5
     assert {answer for _, answer, _ in checks} <= {"Yes", "No", "Unknown"}
