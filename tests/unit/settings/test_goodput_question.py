@@ -132,6 +132,10 @@ def test_a_cache_of_an_unknown_format_is_taken_for_16_bits_and_doubted() -> None
     assert question.deployment.kv_bytes == 2.0
     (doubt,) = question.doubts
     assert "turbo3" in doubt
+    doubted, certain = answer(question).cutoff, answer(asked(learned=learned())).cutoff
+    assert isinstance(doubted, CutoffTable)
+    assert isinstance(certain, CutoffTable)
+    assert (certain.verdict, doubted.verdict) == (Verdict.YES, Verdict.UNDECIDED)
 
 
 def test_limits_of_the_engine_are_those_of_the_flags() -> None:
