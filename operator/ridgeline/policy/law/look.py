@@ -46,11 +46,11 @@ class Look:
 def look(
     inputs: LawInputs, settings: LawSettings, memory: LawMemory, now: float
 ) -> tuple[Look | None, LawMemory]:
-    """Return what is seen and the memory of it; `None` and memory without timers when blind."""
+    """Return what is seen and the memory of it; `None` and memory as it was when blind."""
     generated, concurrency = known(inputs.generated_tokens_per_second), known(inputs.concurrency)
     usable = inputs.seen_share >= SHARE_FOR_BUSIER and inputs.engines > 0 and inputs.replicas > 0
     if generated is None or concurrency is None or not usable:
-        return None, replace(memory, fast=without_timers(memory.fast))
+        return None, memory
     fast = memory.fast
     since = now - fast.seen_at if fast.seen_at is not None else math.inf
     if not 0.0 <= since <= settings.gap_seconds:

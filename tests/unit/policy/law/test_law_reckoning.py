@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -13,13 +13,22 @@ from ridgeline.policy.law.demand import observed_demand, recent_high, smooth, wi
 from ridgeline.policy.law.experience import with_ratchet, with_start
 from ridgeline.policy.law.gate import mode_at
 from ridgeline.policy.law.inputs import RollState, RollStrategy
-from ridgeline.policy.law.memory import LawMemory, SlowMemory
+from ridgeline.policy.law.memory import LawMemory, Learned, SlowMemory
 from ridgeline.policy.law.peak import PeakSketch, from_history, merged, peak, with_slot
 from ridgeline.policy.law.regret import with_regret
 from ridgeline.policy.law.roll_cost import mixed_requests, requests_in_flight, roll_cost
 from ridgeline.policy.law.settings import LawSettings, Objective
-from ridgeline.policy.law.terms import LawMode
-from tests.unit.policy.law.law_moments import EAGLE, NONE, NOW, inputs, lasting, surge, week_of
+from ridgeline.policy.law.terms import LawMode, LawReason
+from tests.unit.policy.law.law_moments import (
+    EAGLE,
+    NONE,
+    NOW,
+    inputs,
+    knowing_peak,
+    lasting,
+    surge,
+    week_of,
+)
 
 DAY = 86_400.0
 ONE_OUT = RollStrategy(replicas=4, surge=0, unavailable=1)
@@ -340,3 +349,75 @@ def test_batches_follow_the_strategy() -> None:
 def test_settings_that_no_law_can_follow_are_refused(wrong: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         wrong()  # type: ignore[operator]
+
+
+def test_a_slot_counts_when_half_of_it_was_seen() -> None:
+    start = math.floor(NOW / 300) * 300.0
+
+    def slots(first: float) -> int:
+        decision = lasting(inputs(4000.0), 320.0 - first, now=start + first)
+        return sum(day.slots for day in decision.memory.slow.peak.days)
+
+    assert slots(140.0) == 1
+    assert slots(170.0) == 0
+
+
+def test_a_queue_that_only_comes_into_sight_is_no_demand() -> None:
+    few = inputs(3200.0, seen_share=0.8, waiting_requests=8.0, concurrency=10.0)
+    before = lasting(few, 300.0)
+    whole = inputs(4000.0, waiting_requests=30.0, concurrency=10.0)
+    after = lasting(whole, 0.0, memory=before.memory, now=NOW + 315.0)
+    assert after.demand == pytest.approx(4000.0)
+
+
+def test_what_was_learned_lowers_the_act_at_values_and_is_forgotten_in_weeks() -> None:
+    lesson = Learned(
+        quieter="eagle",
+        busier="none",
+        at=NOW,
+        off_demand=1500.0,
+        on_demand=1200.0,
+        on_concurrency=15.0,
+    )
+    memory = LawMemory(slow=SlowMemory(learned=(lesson,)))
+    found = lasting(inputs(4000.0), 0.0, memory=memory).act_at
+    assert found is not None
+    assert (found.off_demand, found.on_demand) == (6000.0, 4800.0)
+    assert found.on_concurrency == 15.0
+    later = lasting(inputs(4000.0), 0.0, memory=memory, now=NOW + 3 * DAY).act_at
+    assert later is not None
+    assert later.off_demand == pytest.approx(6000.0 * math.exp(3 / 45))
+    low = replace(lesson, off_demand=10.0)
+    floor = lasting(inputs(4000.0), 0.0, memory=LawMemory(slow=SlowMemory(learned=(low,)))).act_at
+    assert floor is not None
+    assert floor.off_demand == pytest.approx(0.5 * 6600.0)
+
+
+def test_saturation_at_a_steady_demand_below_d_off_teaches_and_a_growing_one_does_not() -> None:
+    def taught(growth: float) -> tuple[Learned, ...]:
+        memory, now = LawMemory(slow=SlowMemory(running="eagle")), NOW
+        for index in range(60):
+            demand = 4000.0 * (1.0 + growth * index)
+            full = 9.0 if index >= 40 else 0.0
+            decision = lasting(
+                inputs(demand, waiting_for_capacity=full), 0.0, memory=memory, now=now
+            )
+            memory, now = decision.memory, now + 15.0
+            if decision.go:
+                assert decision.reason is LawReason.SATURATED
+                break
+        rolled = inputs(4000.0, running="none", roll=RollState(rolling=True))
+        return lasting(rolled, 0.0, memory=memory, now=now).memory.slow.learned
+
+    lesson = taught(0.0)[0]
+    assert lesson.off_demand == pytest.approx(0.85 * 1650.0)
+    assert lesson.on_demand == pytest.approx(0.85 * 1000.0)
+    assert taught(0.01) == ()
+
+
+def test_a_latency_limit_that_decides_insures_the_border() -> None:
+    objective = Objective(tpot_limit_seconds=0.020, tails=(("eagle", 1.8),))
+    calm = knowing_peak(0.7)
+    seen = lasting(inputs(5500.0), 60.0, memory=calm, settings=LawSettings(objective=objective))
+    assert seen.wish == "none"
+    assert lasting(inputs(5500.0), 60.0, memory=calm).wish == "eagle"
