@@ -173,6 +173,19 @@ async def test_a_server_that_asks_who_comes_is_shown_a_certificate(tmp_path: Pat
         assert fake.asked() == []
 
 
+async def test_a_certificate_is_shown_also_to_a_server_that_is_not_checked(
+    tmp_path: Path,
+) -> None:
+    client = client_side(tmp_path)
+    server = server_side(tmp_path, address="127.0.0.1", trusted=client.ca)
+    async with fake_prometheus(server.context) as fake:
+        snapshot = await read(fake.endpoint(verify=False, client_certificate=client.pair))
+        assert snapshot.error is None
+        # Without a CA of its own the system's are believed, and this server's is none of them.
+        message = error_of(await read(fake.endpoint(client_certificate=client.pair)))
+    assert "certificate verify failed" in message
+
+
 @pytest.mark.parametrize("broken", ["missing", "not a certificate", "another key"])
 async def test_a_client_certificate_that_cannot_be_used_is_told(
     fake: FakePrometheus, tmp_path: Path, broken: str

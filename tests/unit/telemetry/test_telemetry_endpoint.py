@@ -6,6 +6,7 @@ import pytest
 
 from ridgeline.telemetry.endpoint import BearerToken, Endpoint, Matcher
 from ridgeline.telemetry.errors import CredentialsError
+from ridgeline.telemetry.tls import ClientCertificate
 
 
 def endpoint(**fields: object) -> Endpoint:
@@ -34,6 +35,9 @@ def test_a_path_prefix_is_kept_without_its_last_slash() -> None:
         ({"headers": {"A b": "x"}}, "not a header name"),
         ({"headers": {"X": "a\r\nHost: b"}}, "control characters"),
         ({"headers": {"authorization": "x"}}, "use auth"),
+        ({"parameters": {"query": "up"}}, "'query' cannot be set"),
+        ({"parameters": {"": "up"}}, "'' cannot be set"),
+        ({"url": "http://x:port"}, "its port is not a number"),
     ],
 )
 def test_bad_fields_are_named(fields: dict[str, object], message: str) -> None:
@@ -41,9 +45,12 @@ def test_bad_fields_are_named(fields: dict[str, object], message: str) -> None:
         endpoint(**fields)
 
 
-def test_a_password_in_the_address_is_refused_and_not_repeated() -> None:
-    with pytest.raises(ValueError, match="use auth") as caught:
-        endpoint(url="http://user:hunter2@prometheus")
+@pytest.mark.parametrize(
+    "url", ["http://user:hunter2@prometheus", "user:hunter2@prometheus", "ftp://x/hunter2"]
+)
+def test_an_address_that_is_refused_is_not_repeated(url: str) -> None:
+    with pytest.raises(ValueError, match="url: ") as caught:
+        endpoint(url=url)
     assert "hunter2" not in str(caught.value)
 
 
@@ -92,12 +99,18 @@ def test_the_library_gets_the_same_connection(tmp_path: Path) -> None:
         url="https://mimir/prometheus/",
         auth=BearerToken(token_file=tmp_path / "token"),
         headers={"X-Scope-OrgID": "blue"},
+        parameters={"partial_response": "true"},
         ca_file=tmp_path / "ca.pem",
+        client_certificate=ClientCertificate(
+            certificate_file=tmp_path / "tls.crt", key_file=tmp_path / "tls.key"
+        ),
         timeout_seconds=7.0,
     ).as_prometheus_connect()
     assert made.url == "https://mimir/prometheus"
     assert made.headers == {"Authorization": "Bearer t0ken", "X-Scope-OrgID": "blue"}
     assert made._session.verify == str(tmp_path / "ca.pem")
+    assert made._session.cert == (str(tmp_path / "tls.crt"), str(tmp_path / "tls.key"))
+    assert made._session.params == {"partial_response": "true"}
     assert made._session.trust_env is False
     assert made._session.get_adapter(made.url).max_retries.total == 0
     assert made._timeout == 7
