@@ -111,8 +111,7 @@ class PrometheusClient:
             credentials: As `credentials()` gave them.
 
         Raises:
-            UnavailableError: No answer in time, a status that is not about the query, or a clock
-                that differs too much.
+            UnavailableError: No answer in time, another status, or a clock that differs too much.
             BadQueryError: The endpoint refuses the query.
             TooLargeError: The answer exceeds the endpoint's limits.
             MalformedError: The answer is not what the API promises.
