@@ -3,8 +3,9 @@
     D_off = min(share · lower edge of D*, D_safe)      D_on = 0.9 · D_off
     B_off = the running profile's concurrency at D_off; B_on likewise at D_on
 
-share is 0.85, with surge 0.9. D_safe is what every phase of a roll over the border can carry, so
-a roll begun at D_off never fills the servers by itself. What experience taught lowers D_off
+share is 0.85, with surge 0.9. D_safe is 0.9 of what every phase of a roll over the border can
+carry: the guard of such a roll lets it begin up to 0.95, so that a demand which rises while the
+sign is confirmed does not find the door shut. What experience taught lowers D_off
 (ratchet) and D_on, B_on (detector). A latency limit moves D_off to where it is kept longer.
 """
 
@@ -90,7 +91,7 @@ def _border(
 ) -> Border:
     quieter, busier = inputs.curves[row], inputs.curves[row + 1]
     found = cutoff(quieter, busier, inputs.lower_edge(row))
-    safe = least_capacity(roll_pair(inputs, quieter, busier))
+    safe = settings.safe_share * least_capacity(roll_pair(inputs, quieter, busier))
     ratio = highest / found.demand if found and found.demand > 0 and highest is not None else None
     before = slow.modes[row] if row < len(slow.modes) else None
     surge = keeps_capacity(inputs)

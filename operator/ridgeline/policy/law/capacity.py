@@ -6,8 +6,8 @@ N − u serving. In the phase that begins with k replaced,
     capacity_k = (T − k)·C_old + k·C_new        T = min(serving, N − u),  k = 0, s+u, 2(s+u), … < N
 
 with C the most that a replica delivers on either profile. Without surge the first phase has only
-old replicas and the last only new ones, each with u missing. D_safe is the least capacity: the
-largest demand that every phase can carry. It assumes that requests go where there is room.
+old replicas and the last only new ones, each with u missing. The least of them is the largest
+demand that every phase can carry. It assumes that requests go where there is room.
 """
 
 from dataclasses import dataclass
@@ -86,5 +86,5 @@ def phases(strategy: RollStrategy, serving: int) -> tuple[Phase, ...]:
 
 
 def least_capacity(roll: RollPair) -> float:
-    """Return D_safe: tokens per second that every phase of the roll can carry; 0 if none moves."""
+    """Return the tokens per second that every phase of the roll can carry; 0 if none moves."""
     return min((roll.capacity(phase) for phase in roll.phases()), default=0.0)

@@ -3,7 +3,7 @@
 Words. D: demand, the decode tokens per second asked of the fleet. B: requests in decode per engine.
 X_p(B): tokens per second of an engine on profile p. Profiles are ordered from the one for the least
 demand (most speculation) to the one for the most (none); between two neighbours lies a border with
-cut-off B* where X_quieter = X_busier, and D* = engines · X(B*). D_safe: the most that every phase
+cut-off B* where X_quieter = X_busier, and D* = engines · X(B*). D_safe: 0.9 of what every phase
 of a roll can carry. P: the week's peak ÷ D*.
 
 Why not act at the cut-off: there the gain of a move is zero and its roll at its dearest, since a
@@ -145,6 +145,8 @@ def _decided(moment: Moment, memory: LawMemory) -> LawDecision:
     if proposal.lasted < proposal.needed:
         message = f"{proposal.because}{_so_far(proposal)}: {wished} would be better"
         return _answer(moment, memory, proposal, LawReason.DWELLING, message, compared)
+    since = fast.busier_since
+    moment = replace(moment, busier_for=0.0 if since is None else moment.now - since)
     barrier, numbers = first_barrier(moment, proposal.row)
     compared += numbers
     if barrier is not None:

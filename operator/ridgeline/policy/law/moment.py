@@ -24,6 +24,7 @@ class Moment:
         seen: The look.
         row: Row of the running profile among the curves.
         borders: The borders, from the quietest.
+        busier_for: Seconds that some sign has asked for a busier profile.
         now: Epoch seconds.
     """
 
@@ -33,6 +34,7 @@ class Moment:
     seen: Look
     row: int
     borders: tuple[Border, ...]
+    busier_for: float = 0.0
     now: float
 
     @property

@@ -66,8 +66,11 @@ class LawSettings:
         recovery_seconds: Time constant with which learned limits are forgotten.
         ratchet_step: One saturation lowers D_off at most to this share.
         ratchet_floor: All of them together at most to this share.
+        safe_share: Share of a roll's least capacity that counts as safe (D_safe): demand goes on
+            rising while a roll is prepared and while it lasts.
         voluntary_share: Share of a roll's least capacity that demand may reach for switching on.
         off_roll_share: The same for switching off.
+        patience_seconds: Demand above that for so long is no burst: the roll is begun all the same.
         worth_share: A saturated fleet is rolled at once when the busier profile's capacity is at
             least this multiple.
         cold_seconds: Latency that a roll costs beyond its lost capacity (drains, cold prefix
@@ -101,8 +104,10 @@ class LawSettings:
     recovery_seconds: float = 45 * 86_400.0
     ratchet_step: float = 0.85
     ratchet_floor: float = 0.5
+    safe_share: float = 0.9
     voluntary_share: float = 0.9
     off_roll_share: float = 0.95
+    patience_seconds: float = 600.0
     worth_share: float = 1.1
     cold_seconds: float = 60.0
     start_seconds: float = 210.0

@@ -22,14 +22,14 @@ from tests.unit.policy.law.law_moments import (
     surge,
 )
 
-D_SAFE = 3 * 2200.0
-"""Three replicas of EAGLE: the least that a phase of a roll without surge carries."""
+D_SAFE = 0.9 * 3 * 2200.0
+"""Nine tenths of three replicas of EAGLE: the least that a phase without surge carries."""
 
 
 def test_a_calm_fleet_stays_and_says_where_it_would_move() -> None:
     decision = lasting(inputs(4000.0), 120.0)
     assert (decision.reason, decision.wish, decision.go) == (LawReason.STAYS, "eagle", False)
-    assert "eagle stays; none is for more than 6600 tokens/s" in decision.message
+    assert "eagle stays; none is for more than 5940 tokens/s" in decision.message
 
 
 def test_act_at_values_follow_the_formulas_without_surge() -> None:
@@ -48,7 +48,7 @@ def test_act_at_values_follow_the_formulas_without_surge() -> None:
 def test_with_surge_it_acts_nearer_to_the_cut_off() -> None:
     found = lasting(inputs(4000.0, strategy=surge()), 60.0).act_at
     assert found is not None
-    assert found.safe_demand == pytest.approx(4 * 2200.0)
+    assert found.safe_demand == pytest.approx(0.9 * 4 * 2200.0)
     assert found.off_demand == pytest.approx(0.9 * D_STAR)
 
 
@@ -135,14 +135,16 @@ def test_a_roll_that_the_fleet_cannot_carry_waits_until_servers_are_full() -> No
     assert (held.reason, held.wish, held.go) == (LawReason.ROLL_WOULD_SATURATE, "none", False)
     assert lasting(replace(short, waiting_for_capacity=9.0), 120.0).go
     assert lasting(replace(short, strategy=surge()), 120.0).go
+    assert lasting(short, 585.0).reason is LawReason.ROLL_WOULD_SATURATE
+    assert lasting(short, 600.0).go
     crowd = replace(short, waiting_for_capacity=9.0, schedule=ScheduleNow(crowd_is_short=True))
-    assert lasting(crowd, 120.0).reason is LawReason.ROLL_WOULD_SATURATE
+    assert lasting(crowd, 900.0).reason is LawReason.ROLL_WOULD_SATURATE
 
 
 def test_full_servers_are_not_rolled_for_a_profile_that_carries_hardly_more() -> None:
     like = replace(NONE, tokens_per_second=(600.0, 1100.0, 2000.0, 2300.0))
     seen = inputs(7500.0, curves=(EAGLE, like), waiting_for_capacity=9.0)
-    assert lasting(seen, 120.0).reason is LawReason.ROLL_WOULD_SATURATE
+    assert lasting(seen, 900.0).reason is LawReason.ROLL_WOULD_SATURATE
 
 
 def test_a_small_fleet_without_surge_is_told_that_little_can_be_gained() -> None:

@@ -375,22 +375,22 @@ def test_what_was_learned_lowers_the_act_at_values_and_is_forgotten_in_weeks() -
         quieter="eagle",
         busier="none",
         at=NOW,
-        off_demand=1500.0,
+        off_demand=1400.0,
         on_demand=1200.0,
         on_concurrency=15.0,
     )
     memory = LawMemory(slow=SlowMemory(learned=(lesson,)))
     found = lasting(inputs(4000.0), 0.0, memory=memory).act_at
     assert found is not None
-    assert (found.off_demand, found.on_demand) == (6000.0, 4800.0)
+    assert (found.off_demand, found.on_demand) == (5600.0, 4800.0)
     assert found.on_concurrency == 15.0
-    later = lasting(inputs(4000.0), 0.0, memory=memory, now=NOW + 3 * DAY).act_at
+    later = lasting(inputs(4000.0), 0.0, memory=memory, now=NOW + 2 * DAY).act_at
     assert later is not None
-    assert later.off_demand == pytest.approx(6000.0 * math.exp(3 / 45))
+    assert later.off_demand == pytest.approx(5600.0 * math.exp(2 / 45))
     low = replace(lesson, off_demand=10.0)
     floor = lasting(inputs(4000.0), 0.0, memory=LawMemory(slow=SlowMemory(learned=(low,)))).act_at
     assert floor is not None
-    assert floor.off_demand == pytest.approx(0.5 * 6600.0)
+    assert floor.off_demand == pytest.approx(0.5 * 5940.0)
 
 
 def test_saturation_at_a_steady_demand_below_d_off_teaches_and_a_growing_one_does_not() -> None:
@@ -410,7 +410,7 @@ def test_saturation_at_a_steady_demand_below_d_off_teaches_and_a_growing_one_doe
         return lasting(rolled, 0.0, memory=memory, now=now).memory.slow.learned
 
     lesson = taught(0.0)[0]
-    assert lesson.off_demand == pytest.approx(0.85 * 1650.0)
+    assert lesson.off_demand == pytest.approx(0.85 * 1485.0)
     assert lesson.on_demand == pytest.approx(0.85 * 1000.0)
     assert taught(0.01) == ()
 
