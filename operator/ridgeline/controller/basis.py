@@ -201,15 +201,7 @@ def policy_settings(
     accelerator = found if isinstance(found, Problem) else found.accelerator
 
     def goodput() -> Answer:
-        inputs = GoodputInputs(
-            accelerator=accelerator,
-            model=basis.model,
-            precision=basis.precision,
-            served=basis.served,
-            engine_version=basis.engine_version,
-            learned=learned,
-        )
-        question = ask(profiles, inputs)
+        question = goodput_question(basis, profiles, learned)
         return Answer(cutoff=question) if isinstance(question, Problem) else answered(question)
 
     ridge = RidgeInputs(
@@ -222,6 +214,28 @@ def policy_settings(
     if isinstance(table, CutoffTable) and strategy_of(basis) is not Strategy.FIXED:
         table = _as_far_as_known(table, basis)
     return replace(settings, cutoff=table, frozen=frozen, forced=forced)
+
+
+def goodput_question(
+    basis: Basis, profiles: tuple[Profile, ...], learned: Learned | None
+) -> Question | Problem:
+    """Return what a serving asks the cost model, or which fact is missing.
+
+    Args:
+        basis: What its cut-offs rest on.
+        profiles: Its profiles.
+        learned: What telemetry taught of it.
+    """
+    found = basis.accelerator
+    inputs = GoodputInputs(
+        accelerator=found if isinstance(found, Problem) else found.accelerator,
+        model=basis.model,
+        precision=basis.precision,
+        served=basis.served,
+        engine_version=basis.engine_version,
+        learned=learned,
+    )
+    return ask(profiles, inputs)
 
 
 def strategy_of(basis: Basis) -> Strategy:
