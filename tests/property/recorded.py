@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ridgeline.costmodel.curve import Curve
 from ridgeline.costmodel.table import Band, CutoffRow, CutoffTable
-from ridgeline.policy.settings import PolicySettings, Stabilization
+from ridgeline.policy.settings import Stabilization
 from ridgeline.telemetry.record import RecordedTick
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -61,29 +61,47 @@ MADE: dict[Any, st.SearchStrategy[Any]] = {
 """Types that refuse some values."""
 
 
-def any_of(kind: Any) -> st.SearchStrategy[Any]:
+CALM = SIMPLE | {float: st.floats(min_value=1.0, max_value=1e6)}
+"""What types that check their values are likely to take."""
+
+
+def any_of(kind: Any, simple: dict[Any, st.SearchStrategy[Any]] = SIMPLE) -> st.SearchStrategy[Any]:
     """Any value of a type, every field of a dataclass drawn, those with defaults too."""
-    if kind in SIMPLE or kind in MADE:
-        return (SIMPLE | MADE)[kind]
+    if kind in simple or kind in MADE:
+        return (simple | MADE)[kind]
     if isinstance(kind, type) and issubclass(kind, Enum):
         return st.sampled_from(kind)
     if dataclasses.is_dataclass(kind):
-        hints = get_type_hints(kind)
-        fields = {each.name: any_of(hints[each.name]) for each in dataclasses.fields(kind)}
-        if kind is PolicySettings:
-            fields["cooldown_seconds"] = seconds
-        make: Any = kind
-        return st.builds(make, **fields)
+        return _dataclass(kind, CALM if hasattr(kind, "__post_init__") else simple)
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return st.one_of(*map(any_of, arguments))
+        return st.one_of(*(any_of(each, simple) for each in arguments))
     if origin is tuple:
         if arguments[1:] == (Ellipsis,):
-            return st.lists(any_of(arguments[0]), max_size=2).map(tuple)
-        return st.tuples(*map(any_of, arguments))
+            return st.lists(any_of(arguments[0], simple), max_size=2).map(tuple)
+        return st.tuples(*(any_of(each, simple) for each in arguments))
     if origin in (dict, Mapping):
-        return st.dictionaries(any_of(arguments[0]), any_of(arguments[1]), max_size=3)
+        return st.dictionaries(*(any_of(each, simple) for each in arguments), max_size=3)
     raise TypeError(f"no strategy for {kind}: add one to tests/property/recorded.py")
+
+
+def _dataclass(kind: Any, simple: dict[Any, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+    hints = get_type_hints(kind)
+    fields = {each.name: any_of(hints[each.name], simple) for each in dataclasses.fields(kind)}
+    needed = {
+        each.name
+        for each in dataclasses.fields(kind)
+        if each.default is each.default_factory is dataclasses.MISSING
+    }
+
+    def made(values: dict[str, Any]) -> Any:
+        try:
+            return kind(**values)
+        except ValueError:
+            # A type that refuses this mixture takes its defaults.
+            return kind(**{name: values[name] for name in needed})
+
+    return st.fixed_dictionaries(fields).map(made)
 
 
 any_tick = any_of(RecordedTick)

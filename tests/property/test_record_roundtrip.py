@@ -26,14 +26,14 @@ def told(written: list[RecordedTick]) -> tuple[list[RecordedTick], int]:
         return list(read_record(path, on_damage=damage.append)), len(damage)
 
 
-@given(st.lists(any_tick, min_size=1, max_size=3))
-@settings(max_examples=100)
+@given(st.lists(any_tick, min_size=1, max_size=2))
+@settings(max_examples=40)
 def test_any_ticks_are_read_as_they_were_written(written: list[RecordedTick]) -> None:
     assert told(written) == (written, 0)
 
 
 @given(any_tick, st.integers(0, 20))
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_settings_and_memory_that_stay_are_read_in_every_tick(
     tick: RecordedTick, more: int
 ) -> None:
@@ -53,7 +53,7 @@ def test_any_bytes_give_ticks_damage_or_one_typed_error(data: bytes, packed: boo
 
 
 @given(st.integers(1, 9), st.data())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_no_damage_makes_up_a_tick(count: int, data: st.DataObject) -> None:
     """Whatever bytes of a file change or go: what is read was written, and a loss is told."""
     written = ticks(count)

@@ -119,14 +119,21 @@ def test_a_broken_member_costs_no_other(path: Path) -> None:
     written = ticks(3 * MEMBER_TICKS)
     write_record(path, HEADER, written, member_seconds=60)
     first, second, third = members(path.read_bytes())
+    harmless = 0
     for place in range(10, len(second), 23):
         spoilt = bytearray(second)
         spoilt[place] ^= 0x20
         path.write_bytes(first + bytes(spoilt) + third)
         got, damage = read(path)
+        if not damage:
+            # The last bits before the checksum fill a byte up and mean nothing.
+            assert got == written
+            harmless += 1
+            continue
         assert got == written[:MEMBER_TICKS] + written[2 * MEMBER_TICKS :]
         (told,) = damage
         assert "left out" in told
+    assert harmless <= 1
 
 
 def test_a_broken_line_costs_no_other(path: Path) -> None:

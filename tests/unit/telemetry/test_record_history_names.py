@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.telemetry.history_names import (
@@ -25,6 +25,7 @@ def pod_name(deployment: str, hashed: str, suffix: str) -> str:
 
 
 @given(names, hashes, suffixes)
+@settings(deadline=None, max_examples=50)
 def test_every_pod_of_a_deployment_is_known_as_its_own(
     deployment: str, hashed: str, suffix: str
 ) -> None:

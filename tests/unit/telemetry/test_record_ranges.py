@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.telemetry.endpoint import BearerToken, Endpoint
@@ -66,6 +66,7 @@ class Store:
 
 
 @given(st.integers(1, 40_000), st.integers(1, 400), st.integers(1, 3600), st.integers(1, 500_000))
+@settings(deadline=None, max_examples=50)
 def test_pieces_cover_every_time_once_and_stay_below_the_limits(
     count: int, series: int, step: int, most: int
 ) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ridgeline.policy.facts import Problem, TelemetryFacts
@@ -44,11 +44,13 @@ def test_what_is_no_address_stays(text: str) -> None:
 
 
 @given(st.ip_addresses(v=4), st.sampled_from(["{}", "({})", "at {}, then", "{}:9090"]))
+@settings(deadline=None, max_examples=50)
 def test_no_ipv4_address_stays(address: object, around: str) -> None:
     assert str(address) not in without_addresses(around.format(address))
 
 
 @given(st.ip_addresses(v=6), st.sampled_from(["{}", "peer {} said", "to {}.", "{}: no"]))
+@settings(deadline=None, max_examples=50)
 def test_no_ipv6_address_stays(address: object, around: str) -> None:
     assert without_addresses(around.format(address)) == around.format("[address]")
 
