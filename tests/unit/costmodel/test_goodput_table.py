@@ -141,6 +141,23 @@ def test_a_gain_within_the_error_of_the_prediction_is_undecided_and_a_larger_one
     assert large.verdict is Verdict.YES
 
 
+def test_a_gain_that_never_ends_and_is_never_clear_is_undecided() -> None:
+    long = Workload(context_tokens=4000.0)
+    clear, vague = (
+        table(
+            on(),
+            arm(2.2, acceptance=accepted((0.6, 0.4, 0.2), relative_sd=sd)),
+            NONE,
+            workload=long,
+        )
+        for sd in (0.02, 0.9)
+    )
+    assert [row.profile for row in (*clear.rows, *vague.rows)] == ["spec", "spec"]
+    assert clear.verdict is Verdict.YES
+    assert vague.verdict is Verdict.UNDECIDED
+    assert any("within the error" in each for each in vague.reasons)
+
+
 def test_a_draft_that_takes_kv_memory_ends_where_its_memory_ends() -> None:
     # A 4B draft leaves a third of the room, at contexts that make memory scarce.
     draft = arm(3.5, 3, QWEN_4B, Method.DRAFT_MODEL)

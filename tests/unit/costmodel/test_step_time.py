@@ -123,6 +123,22 @@ def test_latent_caches_are_copied_to_every_gpu_and_others_divided() -> None:
     assert copied == pytest.approx(8 * divided)
 
 
+def test_looking_drafts_up_verifies_only_what_it_finds() -> None:
+    seldom, always = (
+        step(
+            on(),
+            arm(2.0, 4, None, Method.NGRAM, acceptance=accepted((0.5,) * 4, hit=hit)),
+            CHAT,
+            64,
+        )
+        for hit in (0.25, 1.0)
+    )
+    plain = step(on(), NONE, CHAT, 64)
+    # 2 and 5 tokens each, where none has 1.
+    assert plain.compute < seldom.compute < 0.4 * always.compute
+    assert seldom.draft == always.draft == pytest.approx(0.05e-3 + 64 * 4e-6)
+
+
 def test_pipeline_stages_share_the_requests_of_a_step() -> None:
     one, two = (step_model(on(pipeline_parallel=n), eagle(3), CHAT) for n in (1, 2))
     assert isinstance(one, StepModel)
