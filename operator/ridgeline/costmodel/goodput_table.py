@@ -151,9 +151,7 @@ def goodput_table(
     )
 
 
-def _trusted(
-    deployment: Deployment, known: Sequence[ArmModel]
-) -> tuple[list[ArmModel], list[str]]:
+def _trusted(deployment: Deployment, known: Sequence[ArmModel]) -> tuple[list[ArmModel], list[str]]:
     """Return the profiles whose ranges may be acted on, and why the others are left out.
 
     What may not be acted on must not keep the rest from being acted on. Where none of those that
