@@ -4,6 +4,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ridgeline.controller.explain import Explanation
+from ridgeline.controller.explain_profiles import COLUMNS
+from ridgeline.policy.wording import number
 from ridgeline.render.serving import lines_table, serving_page
 
 
@@ -21,6 +23,10 @@ def explanation_page(explanation: Explanation) -> RenderableType:
         Text(),
         lines_table("What the cut-offs rest on", ("what", "value"), explanation.basis),
     )
+    if explanation.profiles:
+        parts += (Text(), lines_table(_at(explanation), COLUMNS, explanation.profiles))
+    if explanation.notes:
+        parts += (Text(), lines_table("Also to know", ("about", "what"), explanation.notes))
     for each in explanation.checks:
         rows = [(check.name, check.answer.value, check.why) for check in each.checks]
         title = f"Would speculation help? ({each.profile})"
@@ -28,3 +34,8 @@ def explanation_page(explanation: Explanation) -> RenderableType:
     parts += (Text(), Text("A decision now", style="bold"))
     parts += (Text(line) for line in explanation.decision)
     return Group(*parts)
+
+
+def _at(explanation: Explanation) -> str:
+    at = number(explanation.concurrency or 0.0)
+    return f"Each profile at the present {at} requests in decode per engine"

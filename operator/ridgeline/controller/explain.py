@@ -14,7 +14,9 @@ from ridgeline.cluster.look import LookApi
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.surroundings import Surroundings
-from ridgeline.controller.basis import Knowledge, strategy_of
+from ridgeline.controller.basis import Basis, Knowledge, strategy_of
+from ridgeline.controller.explain_notes import Note, notes
+from ridgeline.controller.explain_profiles import Row, profile_rows
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import TelemetrySource
 from ridgeline.controller.view import View, look, spec_of
@@ -28,6 +30,7 @@ from ridgeline.policy.law_status import law_memory_of
 from ridgeline.policy.memory import Memory
 from ridgeline.settings.explain import setting_lines
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
+from ridgeline.terms.modes import Strategy
 from ridgeline.terms.reasons import Reason
 
 STALE_AFTER_SECONDS = 60.0
@@ -52,6 +55,9 @@ class Explanation:
         trouble: Why no more can be told, `None` when all of it could.
         settings: Field, value and source of every tuning field.
         basis: Name and value of what the cut-offs rest on.
+        concurrency: Requests in decode per engine now, `None` while not known.
+        profiles: What the cost model says of each profile at it, by `explain_profiles.COLUMNS`.
+        notes: Schedules and findings: what it is about, and what to know.
         checks: The heuristic's answers by profile.
         decision: How a decision would come about now, line by line.
     """
@@ -61,8 +67,28 @@ class Explanation:
     trouble: str | None = None
     settings: tuple[tuple[str, str, str], ...] = ()
     basis: tuple[tuple[str, str], ...] = ()
+    concurrency: float | None = None
+    profiles: tuple[Row, ...] = ()
+    notes: tuple[Note, ...] = ()
     checks: tuple[ProfileChecks, ...] = ()
     decision: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a person's rights reach of one serving.
+
+    Attributes:
+        serving: The serving with its status.
+        events: Its Events, oldest first.
+        view: What a pass of the operator would know, or why the spec cannot be read.
+        snapshot: The numbers read for it, `None` when no Prometheus was named.
+    """
+
+    serving: ServingObject
+    events: tuple[dict[str, Any], ...]
+    view: View | InvalidServing
+    snapshot: TelemetrySnapshot | None
 
 
 async def explain(
@@ -72,7 +98,18 @@ async def explain(
     telemetry: TelemetrySource | None,
     now: float,
 ) -> Explanation:
-    """Look at one serving and explain it.
+    """Look at one serving and explain it; arguments and errors are those of `see`."""
+    return told(await see(api, namespace, name, telemetry, now))
+
+
+async def see(
+    api: KubernetesApi,
+    namespace: str,
+    name: str,
+    telemetry: TelemetrySource | None,
+    now: float,
+) -> Seen:
+    """Look at one serving as a pass of the operator does.
 
     Args:
         api: The API server, with the person's credentials.
@@ -91,30 +128,56 @@ async def explain(
     store, around = WatchStore(), Surroundings(sees_all_pods=False)
     await relist(api, store, (namespace,), around)
     snapshot = await telemetry.read(now) if telemetry is not None else None
+    view: View | InvalidServing
     try:
-        spec = spec_of(serving)
+        view = view_of(store, serving, around, snapshot, now)
     except InvalidServing as error:
-        return Explanation(serving=serving, events=events, trouble=str(error))
-    view = look(
+        view = error
+    return Seen(serving=serving, events=events, view=view, snapshot=snapshot)
+
+
+def view_of(
+    store: WatchStore,
+    serving: ServingObject,
+    around: Surroundings,
+    snapshot: TelemetrySnapshot | None,
+    now: float,
+) -> View:
+    """Return what a pass would know of a serving, with the memory that its status holds.
+
+    Raises:
+        InvalidServing: A field of its spec holds what it must not.
+    """
+    return look(
         store,
         serving,
-        spec,
+        spec_of(serving),
         lambda _: snapshot or _not_asked(),
         Knowledge(around),
         remembered=Memory(law=LawMemory(slow=law_memory_of(serving.status))),
         options=Options(stale_after_seconds=STALE_AFTER_SECONDS, max_concurrent_rolls=1),
         now=now,
     ).with_roll_moved_on()
-    decision = decide(view.facts, view.settings, view.memory, now)
+
+
+def told(seen: Seen) -> Explanation:
+    """Return what `explain` shows of what was seen."""
+    view = seen.view
+    if isinstance(view, InvalidServing):
+        return Explanation(serving=seen.serving, events=seen.events, trouble=str(view))
+    decision = decide(view.facts, view.settings, view.memory, view.now)
+    concurrency = decision.diagnostics.estimates.concurrency
+    unasked = seen.snapshot is None and decision.reason is Reason.TELEMETRY_UNAVAILABLE
     return Explanation(
-        serving=serving,
-        events=events,
+        serving=seen.serving,
+        events=seen.events,
         settings=setting_lines(view.basis.resolved),
         basis=_basis_lines(view),
-        checks=_checks(view, snapshot, decision),
-        decision=(_NOT_ASKED,)
-        if telemetry is None and decision.reason is Reason.TELEMETRY_UNAVAILABLE
-        else explain_lines(decision, view.settings),
+        concurrency=concurrency,
+        profiles=profile_rows(view, concurrency),
+        notes=notes(view),
+        checks=_checks(view, seen.snapshot, decision),
+        decision=(_NOT_ASKED,) if unasked else explain_lines(decision, view.settings),
     )
 
 
@@ -127,15 +190,12 @@ def _not_asked() -> Problem:
 
 def _basis_lines(view: View) -> tuple[tuple[str, str], ...]:
     basis, table = view.basis, view.settings.cutoff
-    if isinstance(basis.accelerator, Problem):
-        accelerator = f"not known: {basis.accelerator.message}"
-    else:
-        gpu = basis.accelerator.accelerator
-        accelerator = f"{gpu.name} (from {basis.accelerator.found_by})"
     lines = [
-        ("accelerator", accelerator),
+        ("accelerator", _accelerator(basis)),
+        *_model(basis),
         ("precision", f"{basis.precision.value} (from {basis.precision_because})"),
         ("tensor parallel", str(basis.tensor_parallel)),
+        ("engine version", basis.engine_version or "not known: the image's tag names none"),
         ("strategy", strategy_of(basis).value),
     ]
     if isinstance(table, Problem):
@@ -146,6 +206,21 @@ def _basis_lines(view: View) -> tuple[tuple[str, str], ...]:
     if plan is not None:
         lines.append(("room for a surge Pod", plan.room.why))
     return tuple(lines)
+
+
+def _accelerator(basis: Basis) -> str:
+    if isinstance(basis.accelerator, Problem):
+        return f"not known: {basis.accelerator.message}"
+    return f"{basis.accelerator.accelerator.name} (from {basis.accelerator.found_by})"
+
+
+def _model(basis: Basis) -> tuple[tuple[str, str], ...]:
+    """Return the served model; where no prediction needs it, only if it is known."""
+    if not isinstance(basis.model, Problem):
+        return (("model", f"{basis.model.shape.name} (from {basis.model.found_by})"),)
+    if strategy_of(basis) is Strategy.GOODPUT:
+        return (("model", f"not known: {basis.model.message}"),)
+    return ()
 
 
 def _checks(

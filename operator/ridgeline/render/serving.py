@@ -17,11 +17,13 @@ def serving_page(name: str, status: Document, events: Sequence[Document]) -> Ren
     """Return what `explain` shows of a serving."""
     if not status:
         return Text(f"{name} has no status yet: is the operator running, and does it watch here?")
+    learned = status.get("learned")
     return Group(
         _head(name, status),
         Text(),
         _cutoffs(status),
         Text(),
+        *((_learned(learned), Text()) if learned else ()),
         _conditions(status),
         Text(),
         _history(status),
@@ -56,14 +58,53 @@ def _head(name: str, status: Document) -> RenderableType:
 
 
 def _cutoffs(status: Document) -> RenderableType:
-    table = _table("Cut-offs (requests in decode per engine)", "profile", "up to", "back below")
-    for row in status.get("cutoffTable") or ():
+    rows = status.get("cutoffTable") or ()
+    columns = [("profile", "profile"), ("up to", "upToConcurrency")]
+    columns.append(("back below", "returnBelowConcurrency"))
+    if any("actAtConcurrency" in row for row in rows):
+        columns.append(("acts at", "actAtConcurrency"))
+    table = _table(
+        "Cut-offs (requests in decode per engine)", *(title for title, _ in columns), "predicted within"
+    )
+    for row in rows:
+        shown = {"upToConcurrency": "and above", **row}
+        table.add_row(*(str(shown.get(key, "")) for _, key in columns), _band(row))
+    return table
+
+
+def _band(row: Document) -> str:
+    """Return where the true cut-off may lie; empty where nothing was predicted."""
+    if "bandLow" not in row:
+        return ""
+    return (
+        f"{row['bandLow']} to {row['bandHigh']}" if "bandHigh" in row else f"from {row['bandLow']}"
+    )
+
+
+def _learned(learned: Document) -> RenderableType:
+    """Return what telemetry taught of the profiles, and of the requests."""
+    table = _table(
+        f"Learned from telemetry ({learned.get('basis', 'basis not known')})",
+        *("what", "accepted up to each position", "request-steps that drafted"),
+        *("step time", "windows"),
+    )
+    table.add_row(_requests(learned), "", "", "", "")
+    for each in learned.get("profiles") or ():
+        rates, drafted = each.get("acceptancePercent") or (), each.get("draftedPercent")
         table.add_row(
-            str(row["profile"]),
-            str(row.get("upToConcurrency", "and above")),
-            str(row.get("returnBelowConcurrency", "")),
+            str(each["profile"]),
+            ", ".join(f"{rate} %" for rate in rates),
+            "" if drafted is None else f"{drafted} %",
+            f"{each['stepTimePercent']} % of predicted" if each.get("windows") else "not seen",
+            str(each.get("windows", 0)),
         )
     return table
+
+
+def _requests(learned: Document) -> str:
+    context, prefill = learned.get("contextTokens"), learned.get("prefillPercent")
+    told = "context not known" if context is None else f"context of {context} tokens"
+    return told if prefill is None else f"{told}, {prefill} prompt tokens per 100 answered"
 
 
 def _conditions(status: Document) -> RenderableType:
