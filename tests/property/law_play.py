@@ -168,7 +168,10 @@ class LawPlay:
         def tokens(level: float) -> float:
             return sum(count * each.tokens_at(level) for each, count in groups)
 
-        if users is not None:
+        if engines == 0:
+            self.served = level = 0.0
+            self.backlog += 0.0 if demand is None else demand * seconds / OUTPUT
+        elif users is not None:
             level = min(users / engines, most)
             self.served, self.backlog = tokens(level), max(0.0, users - engines * most)
         else:

@@ -35,6 +35,8 @@ class Border:
         cutoff_concurrency: B* per engine; `None` when the busier profile never catches up.
         cutoff_demand: D*.
         safe_demand: D_safe.
+        late_demand: D_off if every roll were safe: the share of the lower edge of D*; `None`
+            without a cut-off.
         off_demand: D_off; `None` without a cut-off.
         on_demand: D_on.
         taught_demand: Most demand at which experience lets the border be crossed downwards; `None`
@@ -49,6 +51,7 @@ class Border:
     cutoff_concurrency: float | None
     cutoff_demand: float | None
     safe_demand: float
+    late_demand: float | None
     off_demand: float | None
     on_demand: float
     taught_demand: float | None
@@ -116,6 +119,9 @@ def _border(
         cutoff_concurrency=found.concurrency if found else None,
         cutoff_demand=found.demand * inputs.engines if found else None,
         safe_demand=safe,
+        late_demand=_off_share(inputs, settings) * found.low_demand * inputs.engines
+        if found
+        else None,
         off_demand=off,
         on_demand=on,
         taught_demand=demand,
@@ -129,8 +135,7 @@ def _off_demand(
     """Return D_off and whether a latency limit decided it."""
     if found is None:
         return None, False
-    share = settings.off_share_surge if keeps_capacity(inputs) else settings.off_share
-    off = min(share * found.low_demand * inputs.engines, safe)
+    off = min(_off_share(inputs, settings) * found.low_demand * inputs.engines, safe)
     limit = settings.objective.tpot_limit_seconds
     if limit is None:
         return off, False
@@ -143,6 +148,10 @@ def _off_demand(
     if kept[1] < off and kept[0] > off:
         return min(kept[0], found.demand * inputs.engines, safe), True
     return off, False
+
+
+def _off_share(inputs: LawInputs, settings: LawSettings) -> float:
+    return settings.off_share_surge if keeps_capacity(inputs) else settings.off_share
 
 
 def taught_at(slow: SlowMemory, quieter: str, busier: str) -> Learned | None:

@@ -5,9 +5,10 @@ replica seen, no schedule against it, not locked by the detector, the cooldown s
 and a roll that carries the highest demand of the last five minutes with 10 % to spare (it is
 voluntary and can wait). Busier alone: the roll is begun while every phase carries the demand with
 5 % to spare; else if surge keeps the capacity; else when the busier profile carries at least 10 %
-more and either the servers are full already or the signs have lasted for ten minutes (longer than a
-burst), unless a schedule says that the crowd is short. It must not be a hard "never when capacity
-is short": that locks a fleet in the losing profile, and a roll is dearer the longer it waits.
+more and either the servers are full already, or demand is near the cut-off and the signs have
+lasted for ten minutes (longer than a burst), unless a schedule says that the crowd is short. It
+must not be a hard "never when capacity is short": that locks a fleet in the losing profile, and a
+roll is dearer the longer it waits.
 """
 
 from collections.abc import Callable
@@ -162,8 +163,10 @@ def carried_off(moment: Moment, row: int) -> Checked:
         missed="not worth a roll of full servers",
     )
     short = moment.inputs.schedule.crowd_is_short
+    late = moment.above.late_demand if moment.above is not None else None
     lasts = moment.busier_for >= moment.settings.patience_seconds
-    if (moment.seen.saturated or lasts) and gain >= worth and not short:
+    no_burst = lasts and late is not None and moment.seen.demand > late
+    if (moment.seen.saturated or no_burst) and gain >= worth and not short:
         return None, (compared, worthwhile)
     return _too_much(moment, moment.seen.demand, limit), (compared, worthwhile)
 

@@ -19,7 +19,7 @@ speculating fleet carries hardly more than D* and less with a replica out. So
 3. Insured: busier when any of {D > D_off, B > B_off, saturation} has lasted 60 s; quieter when all
    of {D < D_on, B < B_on, no saturation} have lasted 600 s.
 4. Regret: S ← max(0, S + (L_running − 1.05·L_other)·dt), a move when S ≥ 0.5·cost of its roll;
-   saturation for 120 s goes busier at once.
+   saturation for 480 s (surge: 120 s) without its queue shrinking goes busier at once.
 5. A schedule's profile is gone to ahead of its time: busier whenever a roll is safe, quieter when
    3's values allow it.
 6. Guards (`guards`): budget, detector, cooldown, and a roll that the fleet can carry.

@@ -10,6 +10,9 @@ from ridgeline.policy.law.peak import SLOT_SECONDS, with_slot
 from ridgeline.policy.law.saturation import is_saturated
 from ridgeline.policy.law.settings import LawSettings
 
+_DRAINING = 0.97
+"""Below this share of what is served, demand lets a queue shrink; nearer to it noise would tell."""
+
 _STEADY = 0.1
 _STEADY_MINUTES = 4
 
@@ -25,6 +28,7 @@ class Look:
         concurrency: Smoothed concurrency B per engine.
         steady: Whether demand has been about the same for minutes.
         saturated: Whether servers are full.
+        draining: Whether more is served than asked for: a queue is being worked off.
         complete: Whether every replica is seen.
         engines: Engines that serve now.
         mean_output: Mean answer in tokens; `None` when not known.
@@ -37,6 +41,7 @@ class Look:
     concurrency: float
     steady: bool
     saturated: bool
+    draining: bool
     complete: bool
     engines: float
     mean_output: float | None
@@ -66,6 +71,7 @@ def look(
         seconds=since,
     )
     demand = smooth(fast.demand, sample, since, settings.window_seconds)
+    served = smooth(fast.served, generated / share, since, settings.window_seconds)
     level = smooth(fast.concurrency, concurrency, since, settings.window_seconds)
     highs = with_high(fast.highs, max(0.0, demand), now, settings.high_slot_seconds)
     seen = Look(
@@ -75,6 +81,7 @@ def look(
         concurrency=level,
         steady=_steady(highs, demand, sample),
         saturated=is_saturated(inputs, settings),
+        draining=demand < _DRAINING * served,
         complete=inputs.complete,
         engines=float(inputs.engines),
         mean_output=known(inputs.mean_output_tokens) or None,
@@ -86,6 +93,7 @@ def look(
         share=share,
         waiting=waiting,
         demand=demand,
+        served=served,
         concurrency=level,
         highs=highs,
     )

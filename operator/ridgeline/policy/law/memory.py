@@ -54,6 +54,7 @@ class FastMemory:
         share: Share of the replicas seen then.
         waiting: Waiting requests of the fleet then; `None` when not known.
         demand: Smoothed demand, tokens per second of the fleet.
+        served: Smoothed output, tokens per second of the fleet.
         concurrency: Smoothed concurrency per engine; `None` after a roll.
         highs: Highest smoothed demand by minute, (epoch minute, tokens per second), newest last;
             at most six.
@@ -69,6 +70,7 @@ class FastMemory:
     share: float = 1.0
     waiting: float | None = None
     demand: float | None = None
+    served: float | None = None
     concurrency: float | None = None
     highs: tuple[tuple[int, float], ...] = ()
     slot: Slot | None = None

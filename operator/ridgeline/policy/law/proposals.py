@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from ridgeline.policy.law.borders import keeps_capacity
 from ridgeline.policy.law.experience import is_busier, recent_alike
 from ridgeline.policy.law.insured import (
     Sign,
@@ -21,7 +22,7 @@ def propose(moment: Moment, fast: FastMemory) -> tuple[Proposal | None, FastMemo
     """Return the move that is asked for, and memory with timers and regret brought up to now."""
     upwards = _scheduled_busier(moment) or busier_sign(moment)
     downwards = _scheduled_quieter(moment) or quieter_sign(moment)
-    full = saturation_sign(moment)
+    full = None if moment.seen.draining else saturation_sign(moment)
     fast = replace(
         fast,
         busier_since=_since(fast.busier_since, moment, upwards is not None),
@@ -33,9 +34,7 @@ def propose(moment: Moment, fast: FastMemory) -> tuple[Proposal | None, FastMemo
     by_regret, fast = _regret(moment, fast)
     proposals = (
         _lasting(moment, upwards, fast.busier_since, moment.settings.busier_dwell_seconds),
-        _lasting(moment, full, fast.saturated_since, moment.settings.escape_seconds)
-        if upwards is None
-        else None,
+        _lasting(moment, full, fast.saturated_since, _escape(moment)) if upwards is None else None,
         _lasting(moment, downwards, fast.quieter_since, _quieter_dwell(moment, downwards)),
         by_regret,
     )
@@ -66,6 +65,13 @@ def _lasting(
         lasted=0.0 if since is None else moment.now - since,
         needed=needed,
     )
+
+
+def _escape(moment: Moment) -> float:
+    settings = moment.settings
+    if keeps_capacity(moment.inputs):
+        return settings.escape_seconds_surge
+    return settings.escape_seconds
 
 
 def _quieter_dwell(moment: Moment, sign: Sign | None) -> float:

@@ -48,7 +48,10 @@ class LawSettings:
         high_slot_seconds: The recent maximum of demand is that of six slots as long as this.
         busier_dwell_seconds: How long any sign must last before leaving for a busier profile.
         quieter_dwell_seconds: How long all signs must last before leaving for a quieter one.
-        escape_seconds: How long saturation must last in regret mode.
+        escape_seconds: How long saturation must last in regret mode without the queue being worked
+            off, without surge: as long as most bursts, for which a roll that takes capacity away
+            comes too late.
+        escape_seconds_surge: The same with surge.
         off_share: D_off as a share of the lower edge of D*, without surge.
         off_share_surge: The same with surge.
         on_share: D_on as a share of D_off.
@@ -70,7 +73,8 @@ class LawSettings:
             rising while a roll is prepared and while it lasts.
         voluntary_share: Share of a roll's least capacity that demand may reach for switching on.
         off_roll_share: The same for switching off.
-        patience_seconds: Demand above that for so long is no burst: the roll is begun all the same.
+        patience_seconds: Signs that last so long are no burst: near the cut-off the roll is begun
+            all the same.
         worth_share: A saturated fleet is rolled at once when the busier profile's capacity is at
             least this multiple.
         cold_seconds: Latency that a roll costs beyond its lost capacity (drains, cold prefix
@@ -86,7 +90,8 @@ class LawSettings:
     high_slot_seconds: float = 60.0
     busier_dwell_seconds: float = 60.0
     quieter_dwell_seconds: float = 600.0
-    escape_seconds: float = 120.0
+    escape_seconds: float = 480.0
+    escape_seconds_surge: float = 120.0
     off_share: float = 0.85
     off_share_surge: float = 0.9
     on_share: float = 0.9

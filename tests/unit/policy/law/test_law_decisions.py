@@ -137,6 +137,7 @@ def test_a_roll_that_the_fleet_cannot_carry_waits_until_servers_are_full() -> No
     assert lasting(replace(short, strategy=surge()), 120.0).go
     assert lasting(short, 585.0).reason is LawReason.ROLL_WOULD_SATURATE
     assert lasting(short, 600.0).go
+    assert not lasting(inputs(6600.0), 1200.0).go
     crowd = replace(short, waiting_for_capacity=9.0, schedule=ScheduleNow(crowd_is_short=True))
     assert lasting(crowd, 900.0).reason is LawReason.ROLL_WOULD_SATURATE
 
@@ -152,6 +153,14 @@ def test_a_small_fleet_without_surge_is_told_that_little_can_be_gained() -> None
     decision = lasting(inputs(3000.0, engines=2, replicas=2, strategy=strategy), 60.0)
     assert decision.reason is LawReason.TOO_SMALL_TO_ROLL
     assert "little can be gained (allow maxSurge 1)" in decision.message
+
+
+def test_a_single_replica_is_not_stopped_for_a_roll_at_low_demand() -> None:
+    strategy = RollStrategy(replicas=1, surge=0, unavailable=1)
+    alone = inputs(1000.0, engines=1, replicas=1, strategy=strategy)
+    decision = lasting(alone, 3600.0)
+    assert (decision.reason, decision.go) == (LawReason.TOO_SMALL_TO_ROLL, False)
+    assert lasting(replace(alone, waiting_for_capacity=3.0), 120.0).go
 
 
 def test_nothing_is_decided_while_a_roll_is_under_way_or_settles() -> None:
@@ -260,11 +269,24 @@ def test_regret_leaves_for_what_it_has_cost_and_not_before() -> None:
     assert (late.reason, late.wish, late.go) == (LawReason.REGRET, "none", True)
 
 
-def test_regret_mode_escapes_from_saturation_after_two_minutes() -> None:
+def test_regret_mode_escapes_from_saturation_that_is_no_burst() -> None:
     seen = inputs(4000.0, waiting_for_capacity=9.0)
     memory = knowing_peak(0.7)
-    assert not lasting(seen, 105.0, memory=memory).go
-    assert lasting(seen, 120.0, memory=memory).reason is LawReason.SATURATED
+    assert not lasting(seen, 465.0, memory=memory).go
+    assert lasting(seen, 480.0, memory=memory).reason is LawReason.SATURATED
+    spare = replace(seen, strategy=surge())
+    assert not lasting(spare, 105.0, memory=memory).go
+    assert lasting(spare, 120.0, memory=memory).reason is LawReason.SATURATED
+
+
+def test_regret_mode_does_not_leave_for_a_queue_that_is_being_worked_off() -> None:
+    memory = knowing_peak(0.7)
+    for index in range(80):
+        queue = 1800.0 - 20.0 * index
+        seen = inputs(8000.0, waiting_for_capacity=queue, waiting_requests=queue)
+        decision = lasting(seen, 0.0, memory=memory, now=NOW + 15.0 * index)
+        assert not decision.go
+        memory = decision.memory
 
 
 def test_preferring_throughput_insures_whatever_the_peak() -> None:
