@@ -1,15 +1,15 @@
 """`kubectl ridgeline …`: what a person asks about a serving."""
 
 import asyncio
-import os
 import sys
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
 from ridgeline import __version__
+from ridgeline.cli.connection import no_serving, usual_kubeconfig
+from ridgeline.cli.cutoff_live import cutoff
 from ridgeline.cli.page import explanation_page
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError
@@ -28,6 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.command()(cutoff)
 
 
 @app.callback()
@@ -70,14 +72,14 @@ async def _explain(
     endpoint: Endpoint | None,
     window: int,
 ) -> None:
-    path = kubeconfig or _usual_kubeconfig()
+    path = kubeconfig or usual_kubeconfig()
     where = namespace or await KubernetesApi.usual_namespace(path)
     api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
     reader = TelemetryReader(endpoint, window_seconds=window) if endpoint else None
     try:
         explanation = await explain_serving(api, where, name, reader, system_clock())
     except NotFoundError as error:
-        raise _no_serving(where, name) from error
+        raise no_serving(where, name) from error
     finally:
         if reader is not None:
             await reader.close()
@@ -112,7 +114,7 @@ def release(
 
 
 async def _release(namespace: str | None, name: str, kubeconfig: str | None, *, yes: bool) -> str:
-    path = kubeconfig or _usual_kubeconfig()
+    path = kubeconfig or usual_kubeconfig()
     where = namespace or await KubernetesApi.usual_namespace(path)
     api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
     try:
@@ -134,19 +136,7 @@ async def _serving(api: KubernetesApi, namespace: str, name: str) -> ServingObje
     try:
         return await LookApi(api).serving(namespace, name)
     except NotFoundError as error:
-        raise _no_serving(namespace, name) from error
-
-
-def _no_serving(namespace: str, name: str) -> ClusterError:
-    return ClusterError(
-        f"there is no SpeculativeServing {name!r} in namespace {namespace!r}; "
-        "see kubectl get sps --all-namespaces"
-    )
-
-
-def _usual_kubeconfig() -> str | None:
-    usual = Path(os.path.expanduser("~/.kube/config"))
-    return str(usual) if usual.exists() else None
+        raise no_serving(namespace, name) from error
 
 
 def _fail(message: str) -> NoReturn:
