@@ -228,6 +228,7 @@ class ModelFacts:
             kv_elements_per_token=float(full * self.kv_elements_per_layer),
             windowed_kv_elements_per_token=float(windowed * self.kv_elements_per_layer),
             window=self.window.tokens if self.window else 0,
+            kv_splits=1 if self.latent is not None else self.kv_heads,
             checked=self.checked,
             source=self.source,
         )
