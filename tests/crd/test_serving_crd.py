@@ -23,9 +23,10 @@ STATUS: dict[str, Any] = {
     "desiredProfile": "none",
     "recommendedProfile": "none",
     "cutoffTable": [
-        {"profile": "eagle", "upToConcurrency": 20, "returnBelowConcurrency": 16},
+        {"profile": "eagle", "upToConcurrency": 20, "actAtConcurrency": 17},
         {"profile": "none"},
     ],
+    "told": [{"reason": "AcceptanceDrifted", "profile": "eagle", "time": MOMENT}],
     "cutoff": {
         "strategy": "Ridge",
         "verdict": "Yes",
@@ -39,7 +40,13 @@ STATUS: dict[str, Any] = {
     "policy": {"name": "shared", "generation": 3},
     "lastDecision": {"time": MOMENT, "reason": "AboveCutoff", "message": "22 is above 20"},
     "switchHistory": [
-        {"startTime": MOMENT, "from": "eagle", "to": "none", "reason": "AboveCutoff"}
+        {
+            "startTime": MOMENT,
+            "from": "eagle",
+            "to": "none",
+            "reason": "AboveCutoff",
+            "concurrency": 0,
+        }
     ],
     "rollout": {
         "from": "eagle",
@@ -233,9 +240,18 @@ def test_get_shows_the_columns(kubectl: Kubectl) -> None:
     assert report(kubectl, STATUS) == ""
     header, row = kubectl.ok("get", "sps").splitlines()
     assert header.split() == [
-        *("NAME", "TARGET", "PROFILE", "DESIRED", "CUT-OFF", "READY", "REASON", "AGE"),
+        *("NAME", "TARGET", "PROFILE", "DESIRED", "CUT-OFF", "ACT-AT", "READY", "REASON", "AGE"),
     ]
-    assert row.split()[:-1] == ["llama", "llama", "eagle", "none", "20", "True", "AboveCutoff"]
+    assert row.split()[:-1] == [
+        "llama",
+        "llama",
+        "eagle",
+        "none",
+        "20",
+        "17",
+        "True",
+        "AboveCutoff",
+    ]
     header, row = kubectl.ok("get", "sps", "--output=wide").splitlines()
     assert row[header.index("ACCELERATOR") :].split()[:2] == ["h100-sxm", "shared"]
     start = header.index("LAST DECISION")

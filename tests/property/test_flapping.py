@@ -9,6 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ridgeline.costmodel.table import CutoffRow, CutoffTable
+from ridgeline.policy import oscillation
 from ridgeline.policy.decision import Outcome
 from ridgeline.policy.facts import ReplicaFacts
 from ridgeline.policy.settings import Stabilization
@@ -45,12 +46,27 @@ def test_an_hour_of_ten_percent_round_the_cutoff_switches_once(
     assert len(play.made) <= 1
 
 
-def test_without_a_band_the_same_hour_would_flap() -> None:
+def test_without_a_band_and_a_detector_the_same_hour_would_flap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The bound above is the band's doing: the test can fail."""
+    monkeypatch.setattr(oscillation, "DETECTOR_SECONDS", 0.0)
     play = FleetPlay(settings=replace(EAGER, cutoff=narrow(20.0)), roll_seconds=60.0)
     for n in range(HOUR_OF_TICKS):
         play.tick(20.0 * (1.0 + 0.1 * math.sin(2 * math.pi * n / 120)))
     assert len(play.made) > 1
+
+
+def test_without_a_band_the_detector_ends_the_flapping() -> None:
+    play = FleetPlay(settings=replace(EAGER, cutoff=narrow(20.0)), roll_seconds=60.0)
+    locked = 0
+    for n in range(5 * HOUR_OF_TICKS):
+        decision = play.tick(20.0 * (1.0 + 0.1 * math.sin(2 * math.pi * n / 120)))
+        locked += decision.reason is Reason.OSCILLATION_LOCKED
+        if n % 100 == 0:
+            play.restart()
+    assert [each.decision.profile for each in play.made] == ["none"]
+    assert locked > HOUR_OF_TICKS
 
 
 @pytest.mark.parametrize(("count", "load"), [(2, 13.0), (2, 15.5), (4, 15.5)])

@@ -37,6 +37,12 @@ SERVING: Final[tuple[Column, ...]] = (
         "description": "Concurrency per engine at which the quietest range ends.",
     },
     {
+        "name": "Act-at",
+        "type": "integer",
+        "jsonPath": ".status.cutoffTable[0].actAtConcurrency",
+        "description": "Concurrency per engine at which the control law leaves that range.",
+    },
+    {
         "name": "Ready",
         "type": "string",
         "jsonPath": '.status.conditions[?(@.type=="Ready")].status',

@@ -28,6 +28,7 @@ MAX_SWITCH_HISTORY: Final = 10
 MAX_CONDITIONS: Final = 16
 MAX_LABELS: Final = 16
 MAX_CUTOFF_REASONS: Final = 16
+MAX_TOLD: Final = 8
 
 Uid = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 """A metadata.uid: a UUID of 36 characters today, opaque by contract."""
@@ -68,6 +69,12 @@ class CutoffTableRow(ApiModel):
         default=None,
         description="Upper edge of where the true cut-off lies; not set for a curve so flat that "
         "it has none.",
+    )
+    act_at_concurrency: Concurrency | None = Field(
+        default=None,
+        description="Concurrency at which the control law leaves this row for the next one, lower "
+        "than the cut-off where a roll must be begun ahead; set for predicted cut-offs, once "
+        "demand was seen. Kept while it moves by less than a tenth.",
     )
 
 
@@ -169,6 +176,21 @@ class SwitchRecord(ApiModel):
     )
     to_profile: DnsLabel = Field(alias="to", description="Profile after.")
     reason: ReasonName = Field(description="Why it was decided.")
+    concurrency: Count | None = Field(
+        default=None,
+        description="Requests in decode per engine when it was decided, rounded; not set where it "
+        "was ordered.",
+    )
+
+
+class ToldReason(ApiModel):
+    """One piece of news that an Event told; it is not told again for six hours."""
+
+    reason: ReasonName = Field(description="Why, in one word of the reasons' table.")
+    profile: DnsLabel | None = Field(
+        default=None, description="Profile that it is about; not set when it is about none."
+    )
+    time: Timestamp = Field(description="When it was told.")
 
 
 class RolloutStatus(ApiModel):
@@ -300,6 +322,11 @@ class SpeculativeServingStatus(ApiModel):
         default=None,
         description="The window of a schedule that opens next; not set when none does.",
     )
+    told: Annotated[tuple[ToldReason, ...], Field(max_length=MAX_TOLD), AtomicList()] = Field(
+        default=(),
+        description="What Events told lately of held decisions and of drift, from the oldest, so "
+        "that nothing is told twice.",
+    )
     target: TargetStatus | None = Field(
         default=None, description="The workload that spec.targetRef was resolved to."
     )
@@ -308,5 +335,6 @@ class SpeculativeServingStatus(ApiModel):
     ] = Field(
         default=(),
         description="Ready, TargetResolved, TelemetryAvailable, ProfileApplied, Suspended; "
-        "Reconciling and Stalled stand only when abnormal.",
+        "SchedulesValid where there are schedules; PredictionFits, Reconciling and Stalled stand "
+        "only when abnormal.",
     )

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
+from zlib import crc32
 
 from ridgeline.api.accelerator import parse_accelerator
 from ridgeline.api.errors import InvalidAccelerator
@@ -32,9 +34,12 @@ from ridgeline.settings.goodput import Answer, GoodputInputs, Question, answer, 
 from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
 from ridgeline.settings.policies import named_policy
 from ridgeline.settings.resolve import settings_of
+from ridgeline.settings.schedules import findings_of
 from ridgeline.settings.target_model import TargetModel, target_model
 from ridgeline.terms.modes import Strategy
 from ridgeline.terms.precision import Precision
+
+_DAY: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,7 @@ class Knowledge:
         self.around = around
         self._known: tuple[tuple[str, str], ...] | None = None
         self._answers: dict[Key, tuple[Question, Answer]] = {}
+        self._schedules: dict[Key, tuple[object, tuple[Problem, ...]]] = {}
         self._catalogue = load_catalogue()
         self._overlaid = self._catalogue
 
@@ -153,9 +159,28 @@ class Knowledge:
             before = self._answers[key] = (question, answer(question))
         return before[1]
 
+    def schedule_problems(self, key: Key, basis: Basis, now: float) -> tuple[Problem, ...]:
+        """Return what is wrong with a serving's schedules; looked into anew once a day.
+
+        The hour of it differs from serving to serving: calendars of hundreds of days are gone
+        through for it, and a thousand servings at once would hold the tick up.
+        """
+        resolved = basis.resolved
+        if not resolved.schedules.value:
+            self._schedules.pop(key, None)
+            return ()
+        day = (now + crc32("/".join(key).encode()) % _DAY) // _DAY
+        names = tuple(each.name for each in resolved.own.profiles)
+        asked = (resolved.schedules, names, day)
+        before = self._schedules.get(key)
+        if before is None or before[0] != asked:
+            before = self._schedules[key] = (asked, findings_of(resolved, now))
+        return before[1]
+
     def forget(self, key: Key) -> None:
         """Drop what is kept of a serving that is gone."""
         self._answers.pop(key, None)
+        self._schedules.pop(key, None)
 
     def _policy(self, serving: ServingObject, spec: SpeculativeServingSpec) -> SpecObject | None:
         if self.around is None or spec.policy_ref is None:

@@ -7,9 +7,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ridgeline import __version__
 from ridgeline.policy.decision import Decision, Estimates
+from ridgeline.policy.facts import Problem
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
+from ridgeline.terms.reasons import Reason
 
 _SERVING: Final = ("namespace", "serving")
+
+_SIGNALS: Final = {
+    Reason.ACCEPTANCE_DRIFTED: "acceptance",
+    Reason.STEP_TIME_DRIFTED: "step_time",
+}
 
 
 class OperatorMetrics:
@@ -87,6 +94,12 @@ class OperatorMetrics:
             *_SERVING,
             "profile",
         )
+        self._drifted = self._gauge(
+            "ridgeline_serving_prediction_drifted",
+            "1 while a signal of the active profile is not what it used to be.",
+            *_SERVING,
+            "signal",
+        )
         self._profile = self._gauge(
             "ridgeline_serving_profile",
             "1 for the profile that is active, desired or recommended.",
@@ -126,6 +139,17 @@ class OperatorMetrics:
         for profile, value in cutoffs.items():
             self._cutoff.labels(namespace, serving, profile).set(value)
 
+    def set_drift(
+        self, namespace: str, serving: str, drift: Problem | None, *, predicts: bool
+    ) -> None:
+        """Record which signal has drifted; nothing where no cost model predicts any."""
+        for reason, signal in _SIGNALS.items():
+            if predicts:
+                stands = drift is not None and drift.reason is reason
+                self._drifted.labels(namespace, serving, signal).set(1 if stands else 0)
+            else:
+                self._drifted.remove(namespace, serving, signal)
+
     def forget(self, namespace: str, serving: str) -> None:
         """Drop every series of a serving that is gone."""
         labels = {"namespace": namespace, "serving": serving}
@@ -137,6 +161,7 @@ class OperatorMetrics:
             self._joined,
             self._expected,
             self._cutoff,
+            self._drifted,
             self._profile,
             self.failures,
             self.rolls,

@@ -6,7 +6,7 @@ all the same, so that its metrics and its fast memory are ready when it takes ov
 """
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ridgeline.api.errors import InvalidServing
 from ridgeline.cluster.errors import NotFoundError
@@ -14,9 +14,10 @@ from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.store import Key, WatchStore
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.basis import Knowledge
-from ridgeline.controller.block import Block, blocked, told_block
+from ridgeline.controller.block import blocked, told_block
 from ridgeline.controller.budget import rolling
 from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.mind import Mind, fresh_mind
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import Leader, Reports, Targets
 from ridgeline.controller.recorder import PassSink
@@ -28,10 +29,6 @@ from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision, Outcome
 from ridgeline.policy.facts import Problem, TargetFacts
 from ridgeline.policy.law.memory import FastMemory as LawFastMemory
-from ridgeline.policy.law.memory import LawMemory
-from ridgeline.policy.law.peak import merged
-from ridgeline.policy.law_status import law_memory_of
-from ridgeline.policy.learning import Learning, learn, worth_writing
 from ridgeline.policy.lifecycle import abandon_switch
 from ridgeline.policy.memory import FastMemory, Memory
 from ridgeline.policy.roll import (
@@ -42,34 +39,10 @@ from ridgeline.policy.roll import (
     seen_is_older,
     undone_by_others,
 )
-from ridgeline.policy.situation import observe
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Mind:
-    """What the process remembers of one serving; lost with it."""
-
-    uid: str
-    fast: FastMemory
-    learning: Learning = field(default_factory=Learning)
-    law: LawMemory | None = None
-    law_told: object = None
-
-    def law_with(self, serving: ServingObject) -> LawMemory:
-        """Return what the law remembers, with what another process wrote meanwhile taken over."""
-        told = serving.status.get("control")
-        if self.law is None or told != self.law_told:
-            written, mine = law_memory_of(serving.status), self.law or LawMemory()
-            peak = merged(written.peak, mine.slow.peak)
-            self.law = LawMemory(slow=replace(written, peak=peak), fast=mine.fast)
-            self.law_told = told
-        return self.law
-
-    block: Block | None = None
 
 
 class Reconciler:
@@ -130,6 +103,7 @@ class Reconciler:
             options=self._options,
             now=now,
         )
+        view = replace(view, drift=mind.learning.drift.problem())
         target = view.target_facts
         if target is not None and seen_is_older(view.roll, target):
             return  # the watch stream is still behind our own write; it will wake us
@@ -175,7 +149,7 @@ class Reconciler:
         await self._begin(view, mind, profile, roll, decision=None)
 
     async def _decide(self, view: View, mind: Mind) -> None:
-        view = self._with_what_was_learned(view, mind)
+        view = mind.learn_from(view, may_write=self._leader.held)
         problem = await self._obstacle(view, mind)
         # Nobody acts on a serving with an obstacle; what would be best is still worth telling.
         settings = replace(view.settings, suspended=True) if problem else view.settings
@@ -194,19 +168,6 @@ class Reconciler:
             await self._reporter.report(replace(view, memory=decision.memory), decision, problem)
         elif self._leader.held:
             await self._switch(view, mind, decision)
-
-    def _with_what_was_learned(self, view: View, mind: Mind) -> View:
-        """Learn from this pass; return the view with what is worth telling status."""
-        known = view.memory.slow.learned
-        situation = observe(view.facts, view.settings, view.memory, view.now)
-        mind.learning = learn(situation, known, mind.learning)
-        learned = mind.learning.learned
-        if learned is None or not (self._leader.held and worth_writing(known, learned, view.now)):
-            return view
-        learned = replace(learned, written_at=view.now)
-        mind.learning = replace(mind.learning, learned=learned)
-        slow = replace(view.memory.slow, learned=learned)
-        return replace(view, memory=replace(view.memory, slow=slow))
 
     async def _obstacle(self, view: View, mind: Mind) -> Problem | None:
         """Return what keeps us from acting, apart from what the facts of the moment say."""
@@ -342,13 +303,15 @@ class Reconciler:
             rows = view.settings.cutoff.rows
             cutoffs = {row.profile: row.up_to for row in rows if row.up_to is not None}
             self._metrics.set_cutoffs(namespace, name, cutoffs)
+        predicts = view.settings.prediction is not None
+        self._metrics.set_drift(namespace, name, view.drift, predicts=predicts)
         log.debug("decided: %s", decision.message, extra=reference(view.serving))
 
     def _mind(self, serving: ServingObject) -> Mind:
         key = (serving.namespace, serving.name)
         mind = self._minds.get(key)
         if mind is None or mind.uid != serving.uid:
-            mind = self._minds[key] = Mind(uid=serving.uid, fast=FastMemory())
+            mind = self._minds[key] = fresh_mind(serving)
         return mind
 
     def _forget(self, key: Key) -> None:

@@ -90,6 +90,7 @@ class Reporter:
             accelerator=view.basis.accelerator_report(),
             policy=view.basis.policy,
             law=view.memory.law.slow if view.settings.prediction is not None else None,
+            drift=view.drift if view.settings.prediction is not None else None,
         )
         document = status_document(report, view.serving.status)
         self._metrics.set_desired(

@@ -44,6 +44,7 @@ class View:
     roll: Roll | None
     memory: Memory
     now: float
+    drift: Problem | None = None
 
     @property
     def target_facts(self) -> TargetFacts | None:
@@ -168,7 +169,11 @@ def look(
         serving=serving,
         spec=spec,
         profiles=profiles,
-        settings=replace(settings, schedule=schedule_of(basis.resolved, now, lead)),
+        settings=replace(
+            settings,
+            schedule=schedule_of(basis.resolved, now, lead),
+            schedule_problems=knowledge.schedule_problems((namespace, serving.name), basis, now),
+        ),
         basis=basis,
         target=target,
         facts=facts,

@@ -6,12 +6,15 @@ rule gave is followed by concurrency alone (`borders`, `move`).
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from ridgeline.policy.facts import EngineFacts
 from ridgeline.policy.law.decision import LawDecision
 from ridgeline.policy.law.inputs import LawInputs, RollState, RollStrategy, ScheduleNow
 from ridgeline.policy.law.law import step
+from ridgeline.policy.law.saturation import is_saturated as full
 from ridgeline.policy.law.settings import LawSettings, Objective
 from ridgeline.policy.law.terms import Direction, LawReason
 from ridgeline.policy.lifecycle import last_finish, switches_left
@@ -105,46 +108,64 @@ def is_busier(decision: LawDecision) -> bool:
 
 
 def _inputs(situation: Situation, active: str) -> LawInputs:
-    fleet, table = situation.fleet, situation.table
+    table, engines = situation.table, situation.fleet.engines
     if table is None:
         raise AssertionError("the law applies to a table alone")
     curves = [table.curve(row.profile) for row in table.rows]
-    engines = fleet.engines
-    # Sums are over the replicas that joined; the law scales them up to those that should have,
-    # and the ones too young for a rate are taken for as busy as the others.
-    joined, expected = len(fleet.joined), fleet.expected
-    whole = (expected + len(fleet.pending)) / expected if expected else 1.0
-
-    def total(signal: Callable[[EngineFacts], float | None]) -> float | None:
-        return _scaled(_sum(signal(each) for each in engines), whole)
-
-    serving = situation.facts.replicas
-    return LawInputs(
-        running=active,
+    total = partial(_total, situation)
+    return replace(
+        _signals(situation, active),
         curves=tuple(curve for curve in curves if curve is not None),
         lower_edges=tuple(
             row.band.low / row.band.cutoff if row.band is not None else 1.0
             for row in table.rows[:-1]
         ),
-        engines=sum(each.expected_engines for each in serving),
-        replicas=len(serving),
-        strategy=_strategy(situation),
-        seen_share=joined / expected if expected else 0.0,
         whole_answer=situation.telemetry is not None and not situation.telemetry.partial,
         generated_tokens_per_second=total(lambda each: each.generated_tokens_per_second),
         waiting_requests=total(lambda each: each.waiting),
         mean_output_tokens=_mean(each.mean_output_tokens for each in engines),
         concurrency=situation.estimates.concurrency,
-        waiting_for_capacity=total(lambda each: each.waiting_for_capacity),
-        queued_requests=total(lambda each: each.queue_seconds_per_second),
-        preemptions_per_second=total(lambda each: each.preemptions_per_second),
         roll=_roll_state(situation),
         schedule=_schedule(situation),
         switches_left=switches_left(situation.memory, situation.settings, situation.now),
     )
 
 
-def _strategy(situation: Situation) -> RollStrategy:
+def is_saturated(situation: Situation) -> bool:
+    """Tell whether requests wait for capacity or lose their place, as the law tells it."""
+    return full(_signals(situation, situation.active or ""), LawSettings())
+
+
+def _signals(situation: Situation, active: str) -> LawInputs:
+    """Return what the servers tell of being full, without any curve."""
+    fleet, serving = situation.fleet, situation.facts.replicas
+    total = partial(_total, situation)
+    return LawInputs(
+        running=active,
+        curves=(),
+        engines=sum(each.expected_engines for each in serving),
+        replicas=len(serving),
+        strategy=roll_strategy(situation),
+        seen_share=len(fleet.joined) / fleet.expected if fleet.expected else 0.0,
+        waiting_for_capacity=total(lambda each: each.waiting_for_capacity),
+        queued_requests=total(lambda each: each.queue_seconds_per_second),
+        preemptions_per_second=total(lambda each: each.preemptions_per_second),
+    )
+
+
+def _total(situation: Situation, signal: Callable[[EngineFacts], float | None]) -> float | None:
+    """Return the sum of a signal over the replicas that joined, and those too young for a rate.
+
+    The law scales it up to those that should have joined; the young ones are taken for as busy as
+    the others.
+    """
+    fleet = situation.fleet
+    whole = (fleet.expected + len(fleet.pending)) / fleet.expected if fleet.expected else 1.0
+    return _scaled(_sum(signal(each) for each in fleet.engines), whole)
+
+
+def roll_strategy(situation: Situation) -> RollStrategy:
+    """Return how many Pods a roll adds and takes away; what is not known is taken for the worst."""
     target, plan = situation.target, situation.facts.plan
     replicas = target.desired_replicas if target is not None else 0
     if plan is None:

@@ -72,6 +72,7 @@ def findings(
     decision: Decision | None,
     roll: Roll | None,
     problem: Problem | None,
+    drift: Problem | None = None,
 ) -> tuple[Finding, ...]:
     """Return every condition that stands, in the order in which people read them.
 
@@ -80,6 +81,7 @@ def findings(
         decision: What was decided; `None` likewise.
         roll: The latest roll.
         problem: What keeps the serving from working, beyond what the decision tells.
+        drift: What the active profile does otherwise than it used to.
     """
     trouble = problem or _trouble(decision)
     found = [
@@ -88,7 +90,17 @@ def findings(
         _telemetry_available(situation),
         _profile_applied(situation, decision, roll),
         _suspended(situation),
+        *_schedules_valid(situation),
     ]
+    if drift is not None:
+        found.append(
+            Finding(
+                type=ConditionType.PREDICTION_FITS,
+                status=_FALSE,
+                reason=drift.reason,
+                message=drift.message,
+            )
+        )
     if roll is not None and roll.open and trouble is None:
         found.append(
             Finding(
@@ -215,6 +227,20 @@ def _suspended(situation: Situation | None) -> Finding:
         reason=Reason.NOT_SUSPENDED,
         message="the serving may be changed",
     )
+
+
+def _schedules_valid(situation: Situation | None) -> tuple[Finding, ...]:
+    """Return whether the schedules can be followed; nothing where there are none."""
+    if situation is None or situation.settings.schedule is None:
+        return ()
+    kind, wrong = ConditionType.SCHEDULES_VALID, situation.settings.schedule_problems
+    if not wrong:
+        message = "every schedule can be followed, and no two want different profiles at once"
+        return (
+            Finding(type=kind, status=_TRUE, reason=Reason.SCHEDULES_RESOLVED, message=message),
+        )
+    message = "; ".join(each.message for each in wrong)
+    return (Finding(type=kind, status=_FALSE, reason=wrong[0].reason, message=message),)
 
 
 def _not_evaluated(kind: ConditionType) -> Finding:

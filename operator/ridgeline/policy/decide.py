@@ -20,16 +20,19 @@ A wish to leave becomes a switch when all of this holds, in this order:
    whenever the operator cannot see or may not look; time passed blind is no evidence.
 4. Daily budget: with b = min(maxSwitchesPerDay, 10) and u switches begun in the last 24 hours,
    upwards b − u >= 1; downwards b − u >= 2, so that the last one is always left for "off".
-5. Cooldown: downwards only, cooldownSeconds since the last roll ended.
-6. Verdict: the strategy can tell whether speculation pays on this accelerator at all.
-7. Mode: Automatic. Otherwise the same wish is a recommendation.
-8. The roll could finish, and would cut no answer short (`roll_plan`).
+5. No oscillation: downwards only, not the opposite of a decision at the same load (`oscillation`).
+6. Cooldown: downwards only, cooldownSeconds since the last roll ended.
+7. Verdict: the strategy can tell whether speculation pays on this accelerator at all.
+8. Schedules (`schedule`): no freeze, no switching on where that is forbidden, and through a crowd
+   that is said to be short no roll that takes capacity away from full servers.
+9. Mode: Automatic. Otherwise the same wish is a recommendation.
+10. The roll could finish, and would cut no answer short (`roll_plan`).
 
 Where the cut-offs are predicted, the control law (`law.law`) takes the place of the borders and of
-2 to 5: it looks at demand, concurrency and saturation together, and at what a roll costs. It looks
+2 to 6: it looks at demand, concurrency and saturation together, and at what a roll costs. It looks
 at every moment, also at those in which 1 holds, so that what it remembers has no holes.
 
-A person's order (the force annotation) takes the place of 1 to 7: it is obeyed as soon as nothing
+A person's order (the force annotation) takes the place of 1 to 9: it is obeyed as soon as nothing
 is being rolled and the roll could finish, unless the serving is suspended or the operator frozen.
 
 All of it is a pure function of its four arguments. It does not depend on the order of replicas or
@@ -206,6 +209,8 @@ def _switch(move: Move, told: Diagnostics) -> Decision:
         from_profile=situation.active,
         to_profile=move.profile,
         reason=reason,
+        # What was ordered says nothing about the load.
+        concurrency=None if reason is Reason.SCHEDULED else situation.estimates.concurrency,
     )
     return Decision(
         outcome=Outcome.SWITCH,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ridgeline.policy.told import TOLD_DECISIONS, newly_told
 from ridgeline.terms.conditions import ConditionStatus, ConditionType
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
@@ -18,12 +19,8 @@ _TOLD_BY_CONDITION: Final = (
     ConditionType.READY,
     ConditionType.TELEMETRY_AVAILABLE,
     ConditionType.SUSPENDED,
+    ConditionType.SCHEDULES_VALID,
 )
-
-_TOLD_DECISIONS: Final = frozenset(
-    {Reason.DAILY_BUDGET_SPENT, Reason.RECOMMEND_ONLY, Reason.WAITING_FOR_ROLL_BUDGET}
-)
-"""Holds that a person should learn of although every condition is well."""
 
 _ROLL_REASONS: Final = {
     RollState.ROLLING: Reason.ROLL_STARTED,
@@ -59,7 +56,7 @@ def edges(before: Document, after: Document) -> tuple[Edge, ...]:
     told = (
         *_condition_edges(_conditions(before), _conditions(after)),
         *_roll_edges(before.get("rollout") or {}, after),
-        *_decision_edges(before, after),
+        *_told_edges(before, after),
     )
     by_reason: dict[Reason, Edge] = {}
     for edge in told:
@@ -123,12 +120,16 @@ def _condition_edges(before: Mapping[str, Document], after: Mapping[str, Documen
     return found
 
 
-def _decision_edges(before: Document, after: Document) -> tuple[Edge, ...]:
-    old, new = before.get("lastDecision") or {}, after.get("lastDecision") or {}
-    told = {each.value for each in _TOLD_DECISIONS}
-    if new.get("reason") not in told or old.get("reason") == new.get("reason"):
-        return ()
-    return (Edge(warning=False, reason=Reason(new["reason"]), action="Hold", note=new["message"]),)
+def _told_edges(before: Document, after: Document) -> tuple[Edge, ...]:
+    return tuple(
+        Edge(
+            warning=reason not in TOLD_DECISIONS,
+            reason=reason,
+            action="Hold" if reason in TOLD_DECISIONS else "Observe",
+            note=message,
+        )
+        for reason, message in newly_told(before, after)
+    )
 
 
 def _well(kind: ConditionType) -> ConditionStatus:

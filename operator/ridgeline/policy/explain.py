@@ -3,6 +3,7 @@
 from ridgeline.policy.borders import borders
 from ridgeline.policy.decision import Comparison, Decision, Estimates, Outcome
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.law.decision import LawDecision
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.wording import duration, number, number_beside
 from ridgeline.terms.modes import Mode
@@ -19,6 +20,8 @@ def explain_lines(decision: Decision, settings: PolicySettings) -> tuple[str, ..
         "",
         "Seen:",
         *(f"  {line}" for line in _seen(decision.diagnostics.estimates)),
+        *_law_lines(decision.diagnostics.law),
+        *_schedule_lines(settings),
         "",
         "What would change it:",
         *(f"  {line}" for line in _ways_out(decision, settings)),
@@ -62,6 +65,52 @@ def _seen(estimates: Estimates) -> tuple[str, ...]:
             for name, value, unit in known
         ),
     )
+
+
+def _law_lines(lawful: LawDecision | None) -> tuple[str, ...]:
+    """Return where the law acts, with the words of its formulas."""
+    if lawful is None:
+        return ()
+    lines = [f"demand D: {_told(lawful.demand, 'tokens/s')}"]
+    act = lawful.act_at
+    if act is None:
+        lines.append("where it acts cannot be told now")
+    else:
+        lines += (
+            f"border: {act.quieter} to {act.busier}, mode {act.mode.value}",
+            f"cut-off D*: {_told(act.cutoff_demand, 'tokens/s')} "
+            f"(B* {_told(act.cutoff_concurrency, 'requests per engine')})",
+            f"roll-safe demand D_safe: {_told(act.safe_demand, 'tokens/s')}",
+            f"off above D_off: {_told(act.off_demand, 'tokens/s')} "
+            f"(B_off {_told(act.off_concurrency, 'requests per engine')})",
+            f"on below D_on: {_told(act.on_demand, 'tokens/s')} "
+            f"(B_on {_told(act.on_concurrency, 'requests per engine')})",
+            f"expected peak P: {_told(act.peak, 'times D*')}",
+        )
+        if act.roll_cost is not None:
+            lines.append(
+                f"staying has cost {number(lawful.regret)} request-seconds, a roll costs "
+                f"{number(act.roll_cost)}"
+            )
+    return ("", "The control law:", *(f"  {line}" for line in lines))
+
+
+def _told(value: float | None, unit: str) -> str:
+    return "not known" if value is None else f"{number(value)} {unit}"
+
+
+def _schedule_lines(settings: PolicySettings) -> tuple[str, ...]:
+    state = settings.schedule
+    if state is None:
+        return ()
+    lines = [f"open: {each.schedule}, {each.asks_for} {each.until}" for each in state.active]
+    if state.leading is not None:
+        lines.append(f"ahead of its window: {state.leading.schedule}, {state.leading.asks_for}")
+    if state.upcoming is not None:
+        following = state.upcoming
+        lines.append(f"next: {following.schedule}, {following.asks_for} at {following.starts}")
+    lines += (f"wrong: {each.message}" for each in settings.schedule_problems)
+    return ("", "Schedules:", *(f"  {line}" for line in lines or ["none is open or to come"]))
 
 
 def _milli(seconds: float | None) -> float | None:

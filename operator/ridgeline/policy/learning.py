@@ -16,15 +16,17 @@ at most every ten minutes (what nobody knew before at once): a steady state writ
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ridgeline.costmodel.arm import Calibration
 from ridgeline.costmodel.calibration import Window
 from ridgeline.costmodel.calibration import learned as calibrated
+from ridgeline.policy.drift import DriftWatch, watched
 from ridgeline.policy.facts import EngineFacts
 from ridgeline.policy.learned import Learned, LearnedArm
 from ridgeline.policy.settings import Prediction
+from ridgeline.policy.sight import MAY_PROPOSE_NOTHING
 from ridgeline.policy.situation import Situation
 
 GAIN: Final = 0.2
@@ -56,12 +58,14 @@ class Learning:
         next_at: Epoch seconds at which the next window is over.
         concurrency: Concurrency of the window before, `None` without one.
         profile: Profile of the window before.
+        drift: Whether the active profile still does what it used to.
     """
 
     learned: Learned | None = None
     next_at: float = 0.0
     concurrency: float | None = None
     profile: str | None = None
+    drift: DriftWatch = field(default_factory=DriftWatch)
 
 
 def learn(situation: Situation, known: Learned | None, learning: Learning) -> Learning:
@@ -93,6 +97,7 @@ def learn(situation: Situation, known: Learned | None, learning: Learning) -> Le
         next_at=now + window,
         concurrency=concurrency,
         profile=situation.active,
+        drift=_watched(situation, prediction, start, learning.drift, stable=stable),
     )
 
 
@@ -222,20 +227,44 @@ def _mean_rates(told: list[tuple[tuple[float, ...], float]]) -> tuple[float, ...
 
 
 def _with_scale(arm: LearnedArm, situation: Situation, prediction: Prediction) -> LearnedArm:
+    window = _window(situation, prediction, arm.profile)
+    if window is None:
+        return arm
+    after = calibrated(Calibration(log_scale=arm.log_scale, windows=arm.windows), window)
+    return replace(arm, log_scale=after.log_scale, windows=after.windows)
+
+
+def _window(situation: Situation, prediction: Prediction, profile: str) -> Window | None:
+    """Return observed and modelled step time of the window, `None` where one is not known."""
     table, concurrency = situation.table, situation.estimates.concurrency
-    curve = table.curve(arm.profile) if table is not None else None
-    length = prediction.lengths.get(arm.profile)
+    curve = table.curve(profile) if table is not None else None
+    length = prediction.lengths.get(profile)
     step = _weighted_step(situation.fleet.engines)
     if curve is None or length is None or step is None or not concurrency:
-        return arm
+        return None
     # The curve has the scale that status holds in it already; the estimator wants it without.
     predicted = curve.seconds_per_token_at(concurrency) * length
-    scale = prediction.scales.get(arm.profile, 0.0)
-    after = calibrated(
-        Calibration(log_scale=arm.log_scale, windows=arm.windows),
-        Window(step_seconds=step, modelled_seconds=predicted / math.exp(scale)),
-    )
-    return replace(arm, log_scale=after.log_scale, windows=after.windows)
+    scale = prediction.scales.get(profile, 0.0)
+    return Window(step_seconds=step, modelled_seconds=predicted / math.exp(scale))
+
+
+def _watched(
+    situation: Situation,
+    prediction: Prediction,
+    start: Learned,
+    watch: DriftWatch,
+    *,
+    stable: bool,
+) -> DriftWatch:
+    """Return the watch of the active profile after the window."""
+    active = situation.active
+    if active is None:
+        return watch
+    method, seen = situation.settings.methods[active], LearnedArm(profile=active)
+    if method.speculates and method not in MAY_PROPOSE_NOTHING:
+        seen = _with_acceptance(seen, situation.fleet.engines)
+    window = _window(situation, prediction, active) if stable else None
+    return watched(watch, start.arm(active) or LearnedArm(profile=active), seen, window)
 
 
 def _weighted_step(engines: tuple[EngineFacts, ...]) -> float | None:

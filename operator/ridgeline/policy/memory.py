@@ -21,6 +21,8 @@ class Switch:
         from_profile: Profile before, `None` when no profile described it.
         to_profile: Profile after.
         reason: Why.
+        concurrency: Requests in decode per engine when it was decided; `None` where it was ordered,
+            or is not known.
     """
 
     started_at: float
@@ -28,6 +30,7 @@ class Switch:
     from_profile: str | None
     to_profile: str
     reason: Reason
+    concurrency: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

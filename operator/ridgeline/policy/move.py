@@ -1,9 +1,9 @@
 """A move that the table asks for, and the checks between the wish and the switch, in order.
 
-`evidence` (every replica for a quieter row), `dwell`, `daily_budget`, `cooldown`, `verdict`,
-`mode`, `roll_can_finish`. The budget stands before the cooldown because what lasts longer is what a
-person wants to know. The mode comes after all that makes a recommendation sound; whether the roll
-could finish concerns only who would begin it.
+`evidence` (every replica for a quieter row), `dwell`, `daily_budget`, `oscillation`, `cooldown`,
+`verdict`, `schedule`, `short_crowd`, `mode`, `roll_can_finish`. The budget stands before the
+cooldown because what lasts longer is what a person wants to know. The mode comes after all that
+makes a recommendation sound; whether the roll could finish concerns only who would begin it.
 """
 
 from collections.abc import Callable
@@ -24,9 +24,10 @@ from ridgeline.policy.lifecycle import (
     switches_left,
 )
 from ridgeline.policy.memory import Crossing
+from ridgeline.policy.oscillation import oscillation_hold
 from ridgeline.policy.roll_plan import first_hold
 from ridgeline.policy.schedule import Wish
-from ridgeline.policy.scheduled import schedule_hold
+from ridgeline.policy.scheduled import crowd_hold, schedule_hold
 from ridgeline.policy.sight import joined_share, unseen
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.verdict import PASSED, Verdict, at_least, held, passed
@@ -262,6 +263,17 @@ def budget(move: Move) -> Verdict:
     )
 
 
+def oscillation(move: Move) -> Verdict:
+    """Guard against doing and undoing at the same load; it binds only moves to a quieter row."""
+    table = move.situation.table
+    if move.busier or move.reason is Reason.SCHEDULED or table is None:
+        return PASSED
+    hold = oscillation_hold(move.situation, table)
+    if hold is None:
+        return PASSED
+    return held(hold.reason, f"{move.because}: {move.profile} would be better, but {hold.message}")
+
+
 def cooldown(move: Move) -> Verdict:
     """Guard the time after a roll; it binds only moves to a quieter row."""
     situation = move.situation
@@ -326,6 +338,14 @@ def schedule(move: Move) -> Verdict:
     return PASSED if hold is None else held(hold.reason, hold.message)
 
 
+def short_crowd(move: Move) -> Verdict:
+    """Guard full servers through a crowd that passes sooner than a roll would help."""
+    hold = crowd_hold(move.situation)
+    if hold is None:
+        return PASSED
+    return held(hold.reason, f"{move.because}: {move.profile} would be better, but {hold.message}")
+
+
 def roll_can_finish(move: Move) -> Verdict:
     """Guard that the roll could finish, and would cut no answer short."""
     plan = move.situation.facts.plan
@@ -349,8 +369,13 @@ MOVE_CHECKS: Final[_Checks] = (
     ("evidence", evidence),
     ("dwell", dwell),
     ("daily_budget", budget),
+    ("oscillation", oscillation),
     ("cooldown", cooldown),
-    *LAST_CHECKS,
+    ("verdict", verdict),
+    ("schedule", schedule),
+    ("short_crowd", short_crowd),
+    ("mode", mode),
+    ("roll_can_finish", roll_can_finish),
 )
 """The checks of a move that the cut-off table asks for, in order."""
 

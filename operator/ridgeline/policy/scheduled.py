@@ -1,7 +1,13 @@
 """What schedules ask of a serving that follows a table, and what they forbid any move."""
 
 from ridgeline.costmodel.table import CutoffTable
-from ridgeline.policy.schedule import Wish, left_by_load, merge_with_schedule
+from ridgeline.policy.by_law import is_saturated, roll_strategy
+from ridgeline.policy.schedule import (
+    Wish,
+    hold_through_crowd,
+    left_by_load,
+    merge_with_schedule,
+)
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.verdict import Hold
 from ridgeline.terms.reasons import Reason
@@ -35,3 +41,13 @@ def schedule_hold(situation: Situation, wish: Wish, *, busier: bool) -> Hold | N
         switches_on=lambda _: not busier,
         must_be_left=lambda _: True,
     ).hold
+
+
+def crowd_hold(situation: Situation) -> Hold | None:
+    """Return why full servers are not rolled through a crowd that a schedule says is short.
+
+    `None` where no schedule says so, the servers are not full, or the roll takes nothing away.
+    """
+    hold = hold_through_crowd(situation.settings.schedule)
+    takes_away = roll_strategy(situation).unavailable > 0
+    return hold if hold is not None and takes_away and is_saturated(situation) else None

@@ -67,6 +67,8 @@ class PolicySettings:
         prediction: What a predicted table assumes; `None` when a person or a rule gave the
             cut-offs.
         schedule: What schedules ask for at this moment, `None` when there are none.
+        schedule_problems: What is wrong with the schedules; they are followed as far as they can
+            be.
 
     Raises:
         ValueError: When the cooldown is negative or not finite.
@@ -84,6 +86,7 @@ class PolicySettings:
     prediction: Prediction | None = None
     objective: Objective | None = None
     schedule: ScheduleState | None = None
+    schedule_problems: tuple[Problem, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a cooldown that could never be compared with a time."""

@@ -51,7 +51,7 @@ class Situation:
         table, active = self.table, self.active
         if table is None or active not in self.settings.methods or self.row is not None:
             return False
-        compared = active is not None and table.curve(active) is not None
+        compared = table.curve(active) is not None
         return compared or table.verdict is Verdict.NO
 
     @property

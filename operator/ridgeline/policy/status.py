@@ -4,10 +4,12 @@ It is also where slow memory lives, so this file reads it back. Numbers that mov
 are metrics and never stand here; a message is that of the moment when its reason last changed.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ridgeline.policy.act_at import with_act_at
 from ridgeline.policy.conditions import Finding, findings
 from ridgeline.policy.decision import Decision
 from ridgeline.policy.facts import Problem
@@ -18,6 +20,7 @@ from ridgeline.policy.memory import SlowMemory, Switch
 from ridgeline.policy.roll import Roll
 from ridgeline.policy.schedule import next_schedule_entry
 from ridgeline.policy.situation import Situation
+from ridgeline.policy.told import told_entries
 from ridgeline.terms.conditions import ConditionType
 from ridgeline.terms.modes import Strategy
 from ridgeline.terms.reasons import Reason
@@ -32,11 +35,19 @@ CALM: Final = frozenset({Reason.BEST_PROFILE_ACTIVE, Reason.INSIDE_BAND, Reason.
 CALM_SECONDS: Final = 60.0
 """Going to and fro between calm reasons is written at most this often."""
 
-_MEASURED: Final = frozenset({Reason.PROFILE_MISMATCH, Reason.ROLLOUT_STALLED})
-"""Reasons whose messages count replicas or name the first of several Pods: they move by
-themselves. (Messages about telemetry always do.)"""
+_MEASURED: Final = frozenset(
+    {
+        Reason.PROFILE_MISMATCH,
+        Reason.ROLLOUT_STALLED,
+        Reason.ACCEPTANCE_DRIFTED,
+        Reason.STEP_TIME_DRIFTED,
+    }
+)
+"""Reasons whose messages hold a measurement, count replicas or name the first of several Pods: they
+move by themselves. (Messages about telemetry always do.)"""
 
 _MESSAGE_LIMIT: Final = 32768
+_MOST_CONCURRENCY: Final = 100_000
 _REASON_LIMIT: Final = 1024
 _REASONS_LIMIT: Final = 16
 _LABELS_LIMIT: Final = 16
@@ -77,6 +88,7 @@ class Report:
         accelerator: The GPU, `None` while it is not known.
         policy: The policy in use, `None` without one.
         law: What the control law remembers, `None` where it does not decide.
+        drift: What the active profile does otherwise than it used to, `None` when nothing.
     """
 
     generation: int
@@ -92,6 +104,7 @@ class Report:
     accelerator: AcceleratorReport | None = None
     policy: PolicyReport | None = None
     law: LawMemory | None = None
+    drift: Problem | None = None
 
 
 def status_document(report: Report, previous: Document) -> dict[str, Any]:
@@ -100,7 +113,7 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
     _put(document, "activeProfile", report.situation.active if report.situation else None)
     _put(document, "desiredProfile", _desired(report))
     _put(document, "recommendedProfile", _recommended(report, previous))
-    _put(document, "cutoffTable", _table(report.situation))
+    _put(document, "cutoffTable", _table(report, previous))
     _put(document, "cutoff", _cutoff(report))
     _put(document, "accelerator", _accelerator(report.accelerator))
     if report.memory.learned is not None:
@@ -117,10 +130,11 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
     if report.target_uid is not None and report.container is not None:
         document["target"] = {"uid": report.target_uid, "container": report.container}
     standing = {each["type"]: each for each in previous.get("conditions") or ()}
-    found = findings(report.situation, report.decision, report.roll, report.problem)
+    found = findings(report.situation, report.decision, report.roll, report.problem, report.drift)
     document["conditions"] = [
         _condition(finding, standing.get(finding.type.value), report) for finding in found
     ]
+    _put(document, "told", told_entries(document, previous, report.now) or None)
     return document
 
 
@@ -136,6 +150,7 @@ def slow_memory_of(status: Document) -> SlowMemory:
                     from_profile=entry.get("from"),
                     to_profile=entry["to"],
                     reason=Reason(entry["reason"]),
+                    concurrency=_level(entry.get("concurrency")),
                 )
             )
         except (KeyError, TypeError, ValueError):
@@ -182,9 +197,11 @@ def _recommended_now(report: Report) -> str | None:
     return report.decision.recommended if report.decision else None
 
 
-def _table(situation: Situation | None) -> list[dict[str, Any]] | None:
+def _table(report: Report, previous: Document) -> list[dict[str, Any]] | None:
+    situation = report.situation
     if situation is None or situation.table is None:
         return None
+    lawful = report.decision.diagnostics.law if report.decision else None
     rows = []
     for row in situation.table.rows:
         entry: dict[str, Any] = {"profile": row.profile}
@@ -195,7 +212,9 @@ def _table(situation: Situation | None) -> list[dict[str, Any]] | None:
             entry["bandLow"] = max(1, round(row.band.low))
             _put(entry, "bandHigh", None if row.band.high is None else round(row.band.high))
         rows.append(entry)
-    return rows
+    if situation.settings.prediction is None:
+        return rows
+    return with_act_at(rows, lawful, previous.get("cutoffTable") or ())
 
 
 def _cutoff(report: Report) -> dict[str, Any] | None:
@@ -270,6 +289,8 @@ def _switch(switch: Switch) -> dict[str, Any]:
     }
     _put(entry, "from", switch.from_profile)
     _put(entry, "finishTime", None if switch.finished_at is None else timestamp(switch.finished_at))
+    if switch.concurrency is not None and math.isfinite(switch.concurrency):
+        entry["concurrency"] = min(max(0, round(switch.concurrency)), _MOST_CONCURRENCY)
     return entry
 
 
@@ -338,6 +359,11 @@ def _names_differ(before: Document, finding: Finding, report: Report) -> bool:
 def _text(message: str) -> str:
     """Return a message as it will be read back: no half surrogate, not too long."""
     return message.encode("utf-8", errors="replace").decode("utf-8")[:_MESSAGE_LIMIT]
+
+
+def _level(value: object) -> float | None:
+    known = isinstance(value, int) and 0 <= value <= _MOST_CONCURRENCY
+    return float(value) if known and isinstance(value, int) else None
 
 
 def _moment(text: object) -> float | None:

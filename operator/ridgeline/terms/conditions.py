@@ -4,13 +4,18 @@ from enum import StrEnum
 
 
 class ConditionType(StrEnum):
-    """Conditions in the shape of `metav1.Condition`; the last two stand only when abnormal."""
+    """Conditions in the shape of `metav1.Condition`; the last three stand only when abnormal.
+
+    SchedulesValid stands only where there are schedules.
+    """
 
     READY = "Ready"
     TARGET_RESOLVED = "TargetResolved"
     TELEMETRY_AVAILABLE = "TelemetryAvailable"
     PROFILE_APPLIED = "ProfileApplied"
     SUSPENDED = "Suspended"
+    SCHEDULES_VALID = "SchedulesValid"
+    PREDICTION_FITS = "PredictionFits"
     RECONCILING = "Reconciling"
     STALLED = "Stalled"
 

@@ -83,8 +83,12 @@ class Reason(StrEnum):
     POLICY_NOT_FOUND = "PolicyNotFound"
     SCHEDULE_INVALID = "ScheduleInvalid"
     SCHEDULES_OVERLAP = "SchedulesOverlap"
+    # What was learned does not hold any more; nothing is changed for it.
+    ACCEPTANCE_DRIFTED = "AcceptanceDrifted"
+    STEP_TIME_DRIFTED = "StepTimeDrifted"
     # Conditions and Events that report progress.
     RESOLVED = "Resolved"
+    SCHEDULES_RESOLVED = "SchedulesResolved"
     FRESH = "Fresh"
     NOT_NEEDED = "NotNeeded"
     OBSERVING = "Observing"
@@ -143,10 +147,10 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         _NOTHING,
     ),
     Reason.OSCILLATION_LOCKED: Explanation(
-        "The opposite decision was made at the same load a short while ago; switching on is "
-        "locked for six hours, and needs a lower load from then on.",
-        "The predicted cut-off may be too high: compare both profiles, or set spec.cutoff with "
-        "strategy Fixed.",
+        "The opposite decision was made at the same load a short while ago: switching on is "
+        "locked for six hours (and needs a lower load from then on, where cut-offs are predicted).",
+        "The cut-off may be wrong: compare both profiles. Where it is predicted, set spec.cutoff "
+        "with strategy Fixed; else widen the band (returnBelowConcurrency).",
     ),
     Reason.ROLL_WOULD_SATURATE: Explanation(
         "Some phase of the roll could not carry the demand, with a replica out and both profiles "
@@ -356,6 +360,19 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.SCHEDULES_OVERLAP: Explanation(
         "Two schedules want different profiles at the same time; the first in the list wins.",
         "Let their windows not overlap, or leave the order as it is if it is meant.",
+    ),
+    Reason.ACCEPTANCE_DRIFTED: Explanation(
+        "The acceptance length of the active profile is more than 10 % away from what is usual "
+        "here: a stale draft head gives no error, only slowness. Nothing is changed for it.",
+        "Look at what was changed: the model, its draft, or the requests.",
+    ),
+    Reason.STEP_TIME_DRIFTED: Explanation(
+        "The step time of the active profile is more than 15 % away from what was learned here. "
+        "Nothing is changed for it.",
+        "Look at what was changed: the GPU's clock or neighbours, the engine, the requests.",
+    ),
+    Reason.SCHEDULES_RESOLVED: Explanation(
+        "Every schedule can be followed, and no two want different profiles at once.", _NOTHING
     ),
     Reason.RESOLVED: Explanation("The target and its container were found.", _NOTHING),
     Reason.FRESH: Explanation("Telemetry is present, fresh and finite.", _NOTHING),

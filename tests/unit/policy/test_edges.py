@@ -164,15 +164,21 @@ def test_being_suspended_and_resumed_is_told_and_is_no_warning() -> None:
 
 @pytest.mark.parametrize(
     "reason",
-    [Reason.DAILY_BUDGET_SPENT, Reason.RECOMMEND_ONLY, Reason.WAITING_FOR_ROLL_BUDGET],
+    [
+        Reason.DAILY_BUDGET_SPENT,
+        Reason.RECOMMEND_ONLY,
+        Reason.WAITING_FOR_ROLL_BUDGET,
+        Reason.OSCILLATION_LOCKED,
+        Reason.CUTOFF_UNDECIDED,
+    ],
 )
 def test_a_hold_that_a_person_should_know_of_is_told_once(reason: Reason) -> None:
     assert WELL.decision is not None
     holding = replace(WELL, decision=replace(WELL.decision, reason=reason, message="why"))
 
-    told = play(WELL, holding, holding, WELL, holding)
+    told = play(WELL, holding, holding, WELL, holding, WELL, holding)
 
-    assert reasons(told) == [[], [reason.value], [], [], [reason.value]]
+    assert reasons(told) == [[], [reason.value], [], [], [], [], []]
     assert told[1][0] == Edge(warning=False, reason=reason, action="Hold", note="why")
 
 

@@ -86,14 +86,16 @@ class TestSwitch:
             "concurrency per engine is 31.2, at or above the cut-off 20 of eagle2 for 74 s "
             "(needs 60 s): none is better"
         )
-        assert decision.diagnostics.passed[-9:] == (
+        assert decision.diagnostics.passed[-11:] == (
             "cutoffs",
             "evidence",
             "dwell",
             "daily_budget",
+            "oscillation",
             "cooldown",
             "verdict",
             "schedule",
+            "short_crowd",
             "mode",
             "roll_can_finish",
         )
@@ -120,6 +122,7 @@ class TestSwitch:
             from_profile="eagle2",
             to_profile="none",
             reason=Reason.ABOVE_CUTOFF,
+            concurrency=30.0,
         )
         assert after.fast.crossing is None
 

@@ -1,0 +1,55 @@
+"""What the process remembers of one serving; lost with it."""
+
+from dataclasses import dataclass, field, replace
+
+from ridgeline.cluster.objects import ServingObject
+from ridgeline.controller.block import Block
+from ridgeline.controller.view import View
+from ridgeline.policy.drift import watch_of
+from ridgeline.policy.law.memory import LawMemory
+from ridgeline.policy.law.peak import merged
+from ridgeline.policy.law_status import law_memory_of
+from ridgeline.policy.learning import Learning, learn, worth_writing
+from ridgeline.policy.memory import FastMemory
+from ridgeline.policy.situation import observe
+
+
+@dataclass(slots=True)
+class Mind:
+    """Fast memory, what was learned since it was last told, and why our write was refused."""
+
+    uid: str
+    fast: FastMemory = field(default_factory=FastMemory)
+    learning: Learning = field(default_factory=Learning)
+    law: LawMemory | None = None
+    law_told: object = None
+    block: Block | None = None
+
+    def law_with(self, serving: ServingObject) -> LawMemory:
+        """Return what the law remembers, with what another process wrote meanwhile taken over."""
+        told = serving.status.get("control")
+        if self.law is None or told != self.law_told:
+            written, mine = law_memory_of(serving.status), self.law or LawMemory()
+            peak = merged(written.peak, mine.slow.peak)
+            self.law = LawMemory(slow=replace(written, peak=peak), fast=mine.fast)
+            self.law_told = told
+        return self.law
+
+    def learn_from(self, view: View, *, may_write: bool) -> View:
+        """Learn from a pass; return the view with what is worth telling status."""
+        known = view.memory.slow.learned
+        situation = observe(view.facts, view.settings, view.memory, view.now)
+        self.learning = learn(situation, known, self.learning)
+        learned = self.learning.learned
+        view = replace(view, drift=self.learning.drift.problem())
+        if learned is None or not (may_write and worth_writing(known, learned, view.now)):
+            return view
+        learned = replace(learned, written_at=view.now)
+        self.learning = replace(self.learning, learned=learned)
+        slow = replace(view.memory.slow, learned=learned)
+        return replace(view, memory=replace(view.memory, slow=slow))
+
+
+def fresh_mind(serving: ServingObject) -> Mind:
+    """Return the mind of a process that sees a serving for the first time."""
+    return Mind(uid=serving.uid, learning=Learning(drift=watch_of(serving.status)))
