@@ -1,19 +1,27 @@
 """The documentation agrees with itself and with the code: links, targets, objects, pages."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import typer
 import yaml
 
+from ridgeline.api.columns import SERVING as SERVING_COLUMNS
 from ridgeline.api.serving import parse_serving
+from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.cli.kubectl import app as kubectl
+from ridgeline.cli.main import app as ridgeline
 from ridgeline.cluster.objects import trim_container
 from ridgeline.engine.container import InjectionPoint, injection_point
 from ridgeline.policy.conditions import NEEDS_A_PERSON
 from ridgeline.settings.config import parse_config
 from ridgeline.terms.names import SERVING_KIND
+from ridgeline.terms.reasons import Reason
 from tests.tools import cli, configuration, metrics, reasons
 
 REPOSITORY = Path(__file__).parents[3]
@@ -101,7 +109,52 @@ def documents(kind: Callable[[dict[str, Any]], bool]) -> list[Any]:
     return chosen
 
 
+FIELDS = {field.alias or name for name, field in SpeculativeServingSpec.model_fields.items()}
+
+
+def is_part_of_a_spec(document: dict[str, Any]) -> bool:
+    """A document that sets nothing but fields of a serving's spec (a configuration has a list)."""
+    only = document.keys() <= FIELDS
+    return only and bool(document) and not isinstance(document.get("telemetry"), dict | list)
+
+
+def typed(*programs: str) -> list[Any]:
+    """The command lines of the docs that begin with a program, as words, named by their page."""
+    chosen = []
+    for block in blocks():
+        if block.language in {"console", "bash", "sh"}:
+            for line in block.body.replace("\\\n", " ").splitlines():
+                words = tuple(shlex.split(line.removeprefix("$ "), comments=True))
+                if words[: len(programs)] == programs:
+                    name = str(block.page.relative_to(REPOSITORY))
+                    chosen.append(pytest.param(words[len(programs) :], id=name))
+    return chosen
+
+
+def listings() -> list[Any]:
+    """What the docs show of `kubectl get sps`: the header, and each row's cells."""
+    return [
+        pytest.param([re.split(r" {2,}", line.strip()) for line in found], id=str(block.page.name))
+        for block in blocks()
+        if (found := [line for line in block.body.splitlines() if re.match(r"\S+ {3,}", line)])
+        and found[0].startswith("NAME ")
+    ]
+
+
 SERVINGS = documents(lambda each: each.get("kind") == SERVING_KIND)
+PARTS = documents(is_part_of_a_spec)
+LISTINGS = listings()
+VALUES: Callable[[Any], Any] = attrgetter("values")
+COMMANDS = [
+    *(
+        pytest.param(kubectl, *each.values, id=f"kubectl {each.id}")
+        for each in typed("kubectl", "ridgeline")
+    ),
+    *(
+        pytest.param(ridgeline, *each.values, id=f"ridgeline {each.id}")
+        for each in typed("ridgeline")
+    ),
+]
 DEPLOYMENTS = documents(lambda each: each.get("kind") == "Deployment")
 CONFIGURATIONS = documents(lambda each: isinstance(each.get("telemetry"), list))
 
@@ -150,6 +203,53 @@ def test_every_make_target_that_is_named_exists() -> None:
 @pytest.mark.parametrize("body", SERVINGS)
 def test_every_serving_is_one_that_the_api_takes(body: dict[str, Any]) -> None:
     parse_serving(body, strict=True)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_of_a_spec_fits_into_the_first_serving(part: dict[str, Any]) -> None:
+    (first,) = [each.values[0] for each in SERVINGS if each.id == "docs/how-to/first-serving.md"]
+    parse_serving({**first, "spec": {**first["spec"], **part}}, strict=True)
+
+
+def test_stated_acceptance_and_ranges_are_shown() -> None:
+    assert {"profiles", "cutoff"} <= {key for each in PARTS for key in each.values[0]}
+
+
+@pytest.mark.parametrize(("app", "words"), COMMANDS)
+def test_every_command_and_option_that_is_typed_exists(
+    app: typer.Typer, words: tuple[str, ...]
+) -> None:
+    command: Any = typer.main.get_command(app)
+    while words and words[0] in getattr(command, "commands", {}):
+        command, words = command.commands[words[0]], words[1:]
+    assert not hasattr(command, "commands") or command.invoke_without_command, words[:1]
+    known = {option for each in command.params for option in each.opts}
+    assert {word for word in words if word.startswith("-")} - known == set()
+
+
+def test_commands_are_typed() -> None:
+    assert {"explain", "release", "record"} <= {words[0] for _, words in map(VALUES, COMMANDS)}
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_what_is_listed_has_the_columns_and_reasons_that_there_are(
+    listing: list[list[str]],
+) -> None:
+    header, *rows = listing
+    columns = [each["name"].upper() for each in SERVING_COLUMNS if not each.get("priority")]
+    assert header == ["NAME", *columns]
+    assert rows
+    for row in rows:
+        assert len(row) == len(header)
+        assert row[header.index("REASON")] in set(Reason)
+
+
+def test_a_first_contact_is_in_the_newcomers_path() -> None:
+    shown = {each.id: str(each.values[0]) for each in LISTINGS}
+    assert "CutoffUndecided" in shown["README.md"]
+    readme = (REPOSITORY / "README.md").read_text()
+    assert readme.count("ridgeline.dev/force-profile") >= 2
+    assert "acceptancePercent" in readme
 
 
 def test_the_readme_shows_a_serving() -> None:
