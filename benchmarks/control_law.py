@@ -108,17 +108,20 @@ class DefaultLaw:
 def history(known: Knowledge) -> PeakSketch:
     """Return the peak sketch of the week before: the same demand with other noise, no crowds.
 
-    A recorded trace and a closed loop have no week before.
+    A recorded trace came again and again; a closed loop has no week before.
     """
     scenario = known.scenario
-    if scenario.trace is not None or scenario.closed_loop:
+    if scenario.closed_loop:
         return PeakSketch()
+    first = int((EPOCH - WEEK) / SLOT_SECONDS)
+    if known.recorded_slots is not None:
+        week = np.resize(known.recorded_slots / scenario.replicas, int(WEEK / SLOT_SECONDS))
+        return from_history((first + slot, float(each)) for slot, each in enumerate(week))
     times = np.arange(-WEEK, 0.0, TICK_SECONDS)
     quiet = replace(scenario.demand, crowds=())
     level = quiet.realised(times - times[0], np.random.default_rng(4242))
     per_slot = level.reshape(-1, int(SLOT_SECONDS / TICK_SECONDS)).mean(axis=1)
     per_engine = per_slot * known.true_cutoff_tokens_per_second / scenario.replicas
-    first = int((EPOCH - WEEK) / SLOT_SECONDS)
     return from_history((first + slot, float(each)) for slot, each in enumerate(per_engine))
 
 

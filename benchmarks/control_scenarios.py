@@ -29,6 +29,10 @@ HEADLINE = {"70b": 1.03, "8b": 1.03, "weak": 1.2}
 """Weekday plateau ÷ D* of the first table: just above what the speculating fleet delivers."""
 
 
+TRACE_PASSES = 4
+"""A recorded trace of an hour is played that often: a roll takes a third of an hour."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """One cell of the benchmark."""
@@ -64,6 +68,8 @@ class Knowledge:
     roll_seconds: float
     mean_prompt: float
     mean_output: float
+    recorded_slots: np.ndarray | None
+    """Demand of a recorded trace per five minutes, for the week that came before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +205,7 @@ def prepare(scenario: Scenario, seed: int) -> Prepared:
             roll_seconds=scenario.replicas * pod,
             mean_prompt=prompt,
             mean_output=output,
+            recorded_slots=None if recorded is None else _by_slot(by_minute),
         ),
         demand_by_minute=by_minute,
         peak=_peak(by_minute) / demand,
@@ -235,8 +242,9 @@ def _traffic(
     seconds = scenario.hours * 3600.0
     if recorded is not None:
         level = recorded.sizes.outputs.sum() / recorded.seconds / demand
-        busier = recorded.busier(scenario.trace_level / level, rng)
-        return 15.0 * np.ceil(busier.seconds / 15.0), busier, None
+        each = 300.0 * np.ceil((recorded.seconds + 15.0) / 300.0)
+        passes = [recorded.busier(scenario.trace_level / level, rng) for _ in range(TRACE_PASSES)]
+        return TRACE_PASSES * each, _joined(passes, each), None
     mix = MIXES[scenario.mix]
     if scenario.closed_loop:
         # as many users as ask for the plateau when each answer takes 25 s and each thought 10 s
@@ -253,11 +261,25 @@ def _traffic(
     return seconds, trace, None
 
 
-def _peak(by_minute: np.ndarray) -> float:
+def _joined(passes: list[Trace], each: float) -> Trace:
+    return Trace(
+        times=np.concatenate([one.times + each * n for n, one in enumerate(passes)]),
+        sizes=Sizes(
+            prompts=np.concatenate([one.sizes.prompts for one in passes]),
+            outputs=np.concatenate([one.sizes.outputs for one in passes]),
+        ),
+    )
+
+
+def _by_slot(by_minute: np.ndarray) -> np.ndarray:
     whole = len(by_minute) // 5 * 5
-    if whole == 0:
-        return 0.0
-    return float(np.quantile(by_minute[:whole].reshape(-1, 5).mean(axis=1), 0.995))
+    slots: np.ndarray = by_minute[:whole].reshape(-1, 5).mean(axis=1)
+    return slots
+
+
+def _peak(by_minute: np.ndarray) -> float:
+    slots = _by_slot(by_minute)
+    return float(np.quantile(slots, 0.995)) if len(slots) else 0.0
 
 
 def expected_peak_hours(demand: Demand, above: float) -> tuple[float, float] | None:
