@@ -142,7 +142,8 @@ def _decided(moment: Moment, memory: LawMemory) -> LawDecision:
     if proposal is None:
         return _answer(moment, memory, None, LawReason.STAYS, _stays(moment), compared)
     wished = moment.profile(proposal.row)
-    if proposal.lasted < proposal.needed:
+    sees_too_little = proposal.row < moment.row and not moment.seen.complete
+    if proposal.lasted < proposal.needed and not sees_too_little:
         message = f"{proposal.because}{_so_far(proposal)}: {wished} would be better"
         return _answer(moment, memory, proposal, LawReason.DWELLING, message, compared)
     since = fast.busier_since

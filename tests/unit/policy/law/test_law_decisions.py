@@ -201,8 +201,8 @@ def test_partial_sight_is_scaled_and_enough_for_off_only() -> None:
     busy = inputs(7300.0 * 0.8, strategy=surge(), seen_share=0.8, concurrency=30.0)
     assert lasting(busy, 60.0).reason is LawReason.DEMAND_ABOVE_OFF
     quiet = inputs(4000.0, running="none", seen_share=0.99)
-    assert lasting(quiet, 1200.0).reason is not LawReason.ALL_QUIET
-    assert not lasting(quiet, 1200.0).go
+    held = lasting(quiet, 1200.0)
+    assert (held.reason, held.wish, held.go) == (LawReason.PARTIAL_DATA, "eagle", False)
     assert lasting(replace(busy, seen_share=0.79), 60.0).reason is LawReason.BLIND
 
 
