@@ -40,7 +40,7 @@ def _unknown_model(serving: Object) -> None:
 def test_a_profile_that_never_ran_is_recommended_and_once_a_person_let_it_run_it_is_learned(
     scene_of: Callable[..., Placed], audit: AuditLog, prepared: Cluster
 ) -> None:
-    scene = scene_of("contact", strategy="Goodput")
+    scene = scene_of("contact", strategy="Goodput", max_unavailable=0)
     scene.put_target()
     scene.put_serving(serving_with(scene, _without_stated_acceptance))
     with Load(service_url(scene), users=6):
