@@ -76,6 +76,7 @@ class Mark:
         low: Begin of the range; `None` for none.
         high: End of the range; `None` for the end of the axis.
         colour: Index into `COLOURS`.
+        before: Whether the label stands before the line, where the next one is close behind it.
     """
 
     x: float | None
@@ -83,6 +84,7 @@ class Mark:
     low: float | None = None
     high: float | None = None
     colour: int = 0
+    before: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,12 +225,14 @@ def _mark(axes: "Axes", mark: Mark, right: float) -> None:
     if mark.label and place is not None:
         axes.annotate(
             mark.label,
-            xy=(place, 0.02),
+            xy=(place, 0.98),
             xycoords=("data", "axes fraction"),
-            xytext=(3, 0),
+            xytext=(-4 if mark.before else 4, 0),
             textcoords="offset points",
             color=colour,
             fontsize=9,
             rotation=90,
-            va="bottom",
+            va="top",
+            ha="right" if mark.before else "left",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
         )
