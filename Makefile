@@ -42,6 +42,7 @@ lint: setup ## Check style, types, import contracts, generated files
 	@$(BIN)/python -m ridgeline.api.crd --check
 	@$(BIN)/python -m ridgeline.telemetry.document --check docs/reference/telemetry.md
 	@$(BIN)/python -m ridgeline.settings.document --check docs/reference/accelerators.md
+	@$(BIN)/python -m ridgeline.settings.model_document --check docs/reference/models.md
 	@for page in reasons configuration metrics cli; do \
 	  $(BIN)/python -m tests.tools.$$page --check docs/reference/$$page.md || exit 1; done
 	@$(BIN)/python -m tests.tools.chart --check
@@ -55,6 +56,7 @@ crds: setup ## Generate crds/, the copies in chart and kustomize, and pages of d
 	@$(BIN)/python -m ridgeline.api.crd
 	@$(BIN)/python -m ridgeline.telemetry.document docs/reference/telemetry.md
 	@$(BIN)/python -m ridgeline.settings.document docs/reference/accelerators.md
+	@$(BIN)/python -m ridgeline.settings.model_document docs/reference/models.md
 	@for page in reasons configuration metrics cli; do \
 	  $(BIN)/python -m tests.tools.$$page docs/reference/$$page.md || exit 1; done
 	@$(BIN)/python -m tests.tools.chart
@@ -65,8 +67,11 @@ docs: crds
 lock: setup ## Lock the dependencies anew (hashes, no registry addresses)
 	@$(BIN)/python -m tests.tools.lock
 
-bench: setup ## Run the benchmarks
+bench: setup ## Run the benchmarks in their short forms
 	@$(BIN)/python -m benchmarks.tick
+	@$(BIN)/python -m benchmarks.prediction
+	@$(BIN)/python -m benchmarks.telemetry --replicas 2000 --cycles 2
+	@$(BIN)/python -m benchmarks.control --quick
 
 clean: ## Remove .venv and every cache in this folder
 	@rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

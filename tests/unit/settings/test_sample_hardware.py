@@ -1,5 +1,6 @@
 """Each sample's target, heads and draft models fit its GPU, and its cut-off is what it says."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.flags import precision_hint, tensor_parallel_size
 from ridgeline.engine.served_model import served_model
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.learned import Learned
 from ridgeline.settings.accelerators import (
     ResolvedAccelerator,
     load_catalogue,
@@ -27,6 +29,7 @@ from ridgeline.settings.inherit import Origin, ResolvedSpec, resolve_spec
 from ridgeline.settings.resolve import profiles_of, settings_of
 from ridgeline.settings.target_model import target_model
 from ridgeline.terms.methods import Method
+from ridgeline.terms.modes import Strategy
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.verdict import Verdict
 
@@ -120,8 +123,8 @@ def resolved(spec: SpeculativeServingSpec) -> ResolvedSpec:
     return resolve_spec(spec, (ref.name, policies[ref.name]) if ref else None)
 
 
-def predicted(spec: SpeculativeServingSpec) -> Answer:
-    """What the Goodput strategy says before any telemetry."""
+def predicted(spec: SpeculativeServingSpec, context_tokens: float | None = None) -> Answer:
+    """What the Goodput strategy says; before any telemetry where no context is given."""
     words = words_of(spec)
     served = served_model(words)
     inputs = GoodputInputs(
@@ -132,6 +135,12 @@ def predicted(spec: SpeculativeServingSpec) -> Answer:
     )
     question = ask(profiles_of(spec), inputs)
     assert not isinstance(question, Problem), question
+    if context_tokens is not None:
+        learned = Learned(
+            basis=question.basis, context_tokens=context_tokens, prefill_per_token=0.5
+        )
+        question = ask(profiles_of(spec), replace(inputs, learned=learned))
+        assert not isinstance(question, Problem), question
     return answer(question)
 
 
@@ -220,6 +229,40 @@ def test_a_sample_has_the_cutoffs_that_its_comment_tells(
     table = table_of(name)
     assert table.verdict is verdict
     assert {row.profile: row.up_to for row in table.rows} == pytest.approx(borders, abs=0.06)
+
+
+PREDICTED = [each for each in SERVINGS if "cutoff" not in each["spec"]]
+
+
+def test_a_sample_is_predicted_from_an_acceptance_that_is_stated() -> None:
+    (sample,) = PREDICTED
+    spec = parse_serving(sample, strict=True).spec
+    assert resolved(spec).cutoff.value.resolved_strategy is Strategy.GOODPUT
+    assert spec.accelerator is None
+    assert spec.model is None
+    assert all(profile.acceptance_percent for profile in spec.profiles if profile.method.speculates)
+
+
+@pytest.mark.parametrize(
+    ("context", "verdict", "cutoff", "lower_edge"),
+    [
+        (None, Verdict.UNDECIDED, None, None),
+        (1000.0, Verdict.YES, None, None),
+        (300.0, Verdict.UNDECIDED, 180.7, 116.6),
+    ],
+)
+def test_what_is_predicted_of_a_sample_is_what_its_comment_tells(
+    context: float | None, verdict: Verdict, cutoff: float | None, lower_edge: float | None
+) -> None:
+    (sample,) = PREDICTED
+    table = predicted(parse_serving(sample, strict=True).spec, context).cutoff
+    assert not isinstance(table, Problem), table
+    assert table.verdict is verdict
+    row = table.rows[0]
+    assert row.profile == "eagle3"
+    assert row.up_to == pytest.approx(cutoff, abs=5)
+    assert row.return_below == pytest.approx(lower_edge, abs=5)
+    assert (len(table.rows) == 1) is (cutoff is None)
 
 
 def test_a_policy_is_shared_and_leaves_the_cutoff_to_the_servings() -> None:
