@@ -64,7 +64,9 @@ def _cutoffs(status: Document) -> RenderableType:
     if any("actAtConcurrency" in row for row in rows):
         columns.append(("acts at", "actAtConcurrency"))
     table = _table(
-        "Cut-offs (requests in decode per engine)", *(title for title, _ in columns), "predicted within"
+        "Cut-offs (requests in decode per engine)",
+        *(title for title, _ in columns),
+        "predicted within",
     )
     for row in rows:
         shown = {"upToConcurrency": "and above", **row}
