@@ -19,6 +19,7 @@ from ridgeline.policy.comparison import Comparison
 from ridgeline.policy.law.borders import keeps_capacity
 from ridgeline.policy.law.capacity import least_capacity
 from ridgeline.policy.law.experience import is_busier, recent_alike
+from ridgeline.policy.law.inputs import MOST
 from ridgeline.policy.law.memory import Turn
 from ridgeline.policy.law.moment import Moment
 from ridgeline.policy.law.terms import LawMode, LawReason
@@ -154,7 +155,10 @@ def carried_off(moment: Moment, row: int) -> Checked:
     if moment.seen.demand <= limit or keeps_capacity(moment.inputs):
         return None, (compared,)
     worth = moment.settings.worth_share
-    gain = roll.new.capacity / roll.old.capacity
+    before = roll.old.capacity * moment.seen.engines
+    # What full servers deliver is known better than what they were predicted to.
+    before = min(before, moment.seen.served) if moment.seen.saturated else before
+    gain = min(MOST, roll.new.capacity * moment.seen.engines / before) if before > 0 else MOST
     worthwhile = at_least(
         "capacity of the busier profile ÷ that of the running one",
         gain,

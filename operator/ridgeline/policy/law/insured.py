@@ -82,14 +82,31 @@ def _by_concurrency(moment: Moment) -> Sign | None:
 
 
 def saturation_sign(moment: Moment) -> Sign | None:
-    """Return the sign of full servers, where a busier profile has more capacity."""
-    if not moment.seen.saturated or moment.top == moment.row:
+    """Return the sign of full servers, where a busier profile has more capacity.
+
+    Where the curves never cross, only what full servers were seen to deliver can speak: a profile
+    that is predicted to deliver clearly more is gone to, unless the queue is being worked off.
+    """
+    if not moment.seen.saturated:
+        return None
+    row = moment.top
+    if row == moment.row and not moment.seen.draining:
+        row = _carries_more_than_served(moment)
+    if row == moment.row:
         return None
     return Sign(
-        row=moment.top,
+        row=row,
         reason=LawReason.SATURATED,
         because="requests wait for capacity or lose their place",
     )
+
+
+def _carries_more_than_served(moment: Moment) -> int:
+    """Return the busiest row predicted to deliver clearly more than was seen, else the running."""
+    least = moment.settings.worth_share * moment.seen.served
+    rows = range(moment.row + 1, len(moment.inputs.curves))
+    enough = [r for r in rows if moment.inputs.curves[r].capacity * moment.seen.engines >= least]
+    return max(enough, default=moment.row)
 
 
 def quieter_sign(moment: Moment) -> Sign | None:

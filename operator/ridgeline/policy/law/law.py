@@ -220,13 +220,10 @@ def _still_asked(asked: Asked | None, moment: Moment) -> Asked | None:
 
 def _asked(moment: Moment, proposal: Proposal) -> Asked:
     seen, border = moment.seen, moment.above
-    below_off = (
-        proposal.reason is LawReason.SATURATED
-        and seen.steady
-        and border is not None
-        and border.off_demand is not None
-    )
-    off = border.off_demand if below_off and border is not None else None
+    below_off = proposal.reason is LawReason.SATURATED and seen.steady and border is not None
+    off = None
+    if below_off and border is not None:
+        off = border.safe_demand if border.off_demand is None else border.off_demand
     return Asked(
         profile=moment.profile(proposal.row),
         at=moment.now,

@@ -27,6 +27,7 @@ class Look:
         high: Highest smoothed demand of the last five minutes.
         concurrency: Smoothed concurrency B per engine.
         steady: Whether demand has been about the same for minutes.
+        served: Smoothed output, tokens per second of the fleet.
         saturated: Whether servers are full.
         draining: Whether more is served than asked for: a queue is being worked off.
         complete: Whether every replica is seen.
@@ -40,6 +41,7 @@ class Look:
     high: float
     concurrency: float
     steady: bool
+    served: float
     saturated: bool
     draining: bool
     complete: bool
@@ -80,6 +82,7 @@ def look(
         high=recent_high(highs),
         concurrency=level,
         steady=_steady(highs, demand, sample),
+        served=served,
         saturated=is_saturated(inputs, settings),
         draining=demand < _DRAINING * served,
         complete=inputs.complete,

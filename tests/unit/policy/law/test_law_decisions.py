@@ -144,7 +144,7 @@ def test_a_roll_that_the_fleet_cannot_carry_waits_until_servers_are_full() -> No
 
 def test_full_servers_are_not_rolled_for_a_profile_that_carries_hardly_more() -> None:
     like = replace(NONE, tokens_per_second=(600.0, 1100.0, 2000.0, 2300.0))
-    seen = inputs(7500.0, curves=(EAGLE, like), waiting_for_capacity=9.0)
+    seen = inputs(8700.0, curves=(EAGLE, like), waiting_for_capacity=9.0)
     assert lasting(seen, 900.0).reason is LawReason.ROLL_WOULD_SATURATE
 
 
@@ -396,3 +396,16 @@ def test_quiet_moves_down_as_far_as_every_border_allows() -> None:
     assert (deep.wish, deep.go) == ("eagle", True)
     part = lasting(inputs(6000.0, running="none", curves=three, strategy=surge()), 600.0)
     assert (part.wish, part.go) == ("ngram", True)
+
+
+def test_full_servers_that_deliver_less_than_predicted_are_left_although_curves_never_cross() -> (
+    None
+):
+    better = replace(EAGLE, tokens_per_second=(1000.0, 1700.0, 2500.0, 3000.0))
+    seen = inputs(8000.0, curves=(better, NONE), waiting_for_capacity=9.0, waiting_requests=9.0)
+    decision = lasting(seen, 60.0)
+    assert (decision.reason, decision.wish, decision.go) == (LawReason.SATURATED, "none", True)
+    calm = replace(seen, waiting_for_capacity=0.0)
+    assert lasting(calm, 1200.0).wish == "eagle"
+    as_predicted = replace(seen, generated_tokens_per_second=11_000.0)
+    assert lasting(as_predicted, 1200.0).wish == "eagle"

@@ -197,3 +197,11 @@ def test_one_roll_teaches_once() -> None:
     first = with_start(slow, inputs(roll=roll))
     assert dict(first.starts) == {"eagle": 150.0}
     assert with_start(first, inputs(roll=roll)) == first
+
+
+def test_what_lasted_while_some_replicas_were_out_of_sight_does_not_count_for_switching_on() -> (
+    None
+):
+    quiet = inputs(4000.0, running="none")
+    partly = lasting(replace(quiet, seen_share=0.9), 900.0)
+    assert step(quiet, LawSettings(), partly.memory, NOW + 915.0).reason is LawReason.DWELLING
