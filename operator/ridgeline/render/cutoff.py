@@ -154,8 +154,8 @@ def _memory(told: Predicted) -> RenderableType:
 
 def _lookaheads(profiles: Sequence[ProfileReport]) -> RenderableType:
     return lines_table(
-        "Best lookahead K by requests in a step",
-        ("profile", "requests: K"),
+        "Best lookahead K",
+        ("profile", "requests in a step: K"),
         [
             (
                 each.arm.name,
