@@ -62,14 +62,17 @@ def judge(situation: Situation) -> LawDecision | None:
 
 def law_settings(settings: PolicySettings, window_seconds: float) -> LawSettings:
     """Return the law's constants for a serving's settings and rate window."""
-    dwells, cooldown = settings.stabilization, settings.cooldown_seconds
+    dwells, cooldown, usual = settings.stabilization, settings.cooldown_seconds, LawSettings()
+    busier = max(SHORTEST_DWELL, dwells.busier_seconds)
+    patience = busier / usual.busier_dwell_seconds
     return LawSettings(
         window_seconds=window_seconds,
         gap_seconds=GAP_WINDOWS * window_seconds,
         high_slot_seconds=HIGH_SLOT_WINDOWS * window_seconds,
-        busier_dwell_seconds=max(SHORTEST_DWELL, dwells.busier_seconds),
+        busier_dwell_seconds=busier,
         quieter_dwell_seconds=max(SHORTEST_DWELL, dwells.quieter_seconds),
-        escape_seconds=2.0 * max(SHORTEST_DWELL, dwells.busier_seconds),
+        escape_seconds=patience * usual.escape_seconds,
+        escape_seconds_surge=patience * usual.escape_seconds_surge,
         insured_cooldown_seconds=cooldown,
         regret_cooldown_seconds=REGRET_COOLDOWN * cooldown,
         settle_seconds=window_seconds,

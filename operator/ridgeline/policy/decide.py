@@ -88,9 +88,14 @@ def decide(facts: Facts, settings: PolicySettings, memory: Memory, now: float) -
         raise ValueError(f"now must be finite epoch seconds, not {now}")
     situation = observe(facts, settings, mend_times(memory, now), now)
     judged = _judge(situation)
+    # The law has looked, whoever decides: what it remembers has no holes.
+    situation = replace(situation, memory=replace(situation.memory, law=judged.memory.law))
     if settings.suspended or settings.frozen:
         return _suspended(situation, judged)
-    return judged if settings.forced is None else obey(situation, settings.forced)
+    if settings.forced is None:
+        return judged
+    obeyed, law = obey(situation, settings.forced), judged.diagnostics.law
+    return replace(obeyed, diagnostics=replace(obeyed.diagnostics, law=law))
 
 
 def _judge(situation: Situation) -> Decision:

@@ -139,7 +139,7 @@ def _begun(watch: DriftWatch, before: LearnedArm) -> DriftWatch:
         profile=before.profile,
         rates=before.acceptance,
         drafted=1.0 if before.drafted is None else before.drafted,
-        windows=SETTLED if known else 0,
+        windows=round(1.0 / USUAL_GAIN) if known else 0,
     )
 
 

@@ -85,7 +85,7 @@ def law_memory_of(status: Mapping[str, Any]) -> SlowMemory:
         return SlowMemory(
             peak=_peak_of(entry.get("peak") or {}),
             modes=tuple(LawMode(each) for each in entry.get("modes") or ()),
-            running=entry.get("running"),
+            running=_name(entry.get("running")),
             turn=_turn_of(entry["turn"]) if entry.get("turn") else None,
             learned=tuple(_lesson_of(each) for each in entry.get("lessons") or ()),
             locked_until=_moment(entry.get("lockedUntil")),
@@ -167,6 +167,10 @@ def _lesson_of(entry: Mapping[str, Any]) -> Learned:
         on_demand=told("onDemandMilli"),
         on_concurrency=told("onConcurrencyMilli"),
     )
+
+
+def _name(text: object) -> str | None:
+    return text if isinstance(text, str) else None
 
 
 def _moment(text: object) -> float | None:

@@ -50,8 +50,8 @@ def learned_of(status: Mapping[str, Any]) -> Learned | None:
         prefill, context = entry.get("prefillPercent"), entry.get("contextTokens")
         return Learned(
             basis=str(entry["basis"]),
-            context_tokens=None if context is None else max(0.0, float(context)),
-            prefill_per_token=None if prefill is None else max(0.0, prefill / 100),
+            context_tokens=None if context is None else max(0.0, _number(context)),
+            prefill_per_token=None if prefill is None else max(0.0, _number(prefill) / 100),
             arms=tuple(_arm_of(each) for each in entry.get("profiles") or ()),
             written_at=epoch_seconds(entry["time"]),
         )
@@ -63,11 +63,18 @@ def _arm_of(entry: Mapping[str, Any]) -> LearnedArm:
     drafted = entry.get("draftedPercent")
     return LearnedArm(
         profile=str(entry["profile"]),
-        acceptance=_falling([each / 100 for each in entry.get("acceptancePercent") or ()]),
-        drafted=None if drafted is None else _share(drafted / 100),
-        log_scale=math.log(entry.get("stepTimePercent", 100) / 100),
-        windows=max(0, int(entry.get("windows", 0))),
+        acceptance=_falling([_number(each) / 100 for each in entry.get("acceptancePercent") or ()]),
+        drafted=None if drafted is None else _share(_number(drafted) / 100),
+        log_scale=math.log(_number(entry.get("stepTimePercent", 100)) / 100),
+        windows=max(0, int(_number(entry.get("windows", 0)))),
     )
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, str) or not math.isfinite(number):
+        raise ValueError(f"{value!r} is no finite number")
+    return number
 
 
 def _falling(rates: list[float]) -> tuple[float, ...]:

@@ -6,9 +6,8 @@
     drafted   ← drafted   + g·(observed − drafted)       share of request-steps that drafted
     log_scale ← by `costmodel.calibration`                where concurrency stood still
 
-with g = max(GAIN, 1 ÷ windows so far), so that the first windows are a plain mean. Nothing is
-learned while anything is being rolled, from a fleet that is not seen whole, or from so little
-traffic that a share would be noise.
+with g = GAIN, and 1 for the first window. Nothing is learned while anything is being rolled, from a
+fleet that is not seen whole, or from so little traffic that a share would be noise.
 
 What was learned is written to status only when it differs by more than a reader would notice, and
 at most every ten minutes (what nobody knew before at once): a steady state writes nothing.

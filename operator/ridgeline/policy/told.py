@@ -38,8 +38,7 @@ def told_entries(document: Document, previous: Document, now: float) -> list[dic
         previous: The status that stands.
         now: Epoch seconds.
     """
-    told = previous.get("told") or ()
-    standing = [dict(each) for each in told if isinstance(each, Mapping)]
+    standing = _entries(previous)
     fresh = [
         each
         for each in _news(document, previous)
@@ -53,10 +52,17 @@ def told_entries(document: Document, previous: Document, now: float) -> list[dic
 
 def newly_told(before: Document, after: Document) -> Iterator[tuple[Reason, str]]:
     """Return reason and message of what one status tells and the one before does not."""
-    known = before.get("told") or ()
-    for entry in after.get("told") or ():
+    known = _entries(before)
+    for entry in _entries(after):
         if entry not in known:
             yield Reason(entry["reason"]), _message(after, entry["reason"])
+
+
+def _entries(document: Document) -> list[dict[str, Any]]:
+    told = document.get("told")
+    if not isinstance(told, list | tuple):
+        return []
+    return [dict(each) for each in told if isinstance(each, Mapping)]
 
 
 def _message(document: Document, reason: str) -> str:
