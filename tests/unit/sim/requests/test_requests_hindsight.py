@@ -50,6 +50,23 @@ def test_a_crowd_too_short_for_a_roll_is_sat_out() -> None:
     assert len(best_plans(slow, demand, "eagle")[0]) == 2
 
 
+def test_a_queue_that_cannot_drain_is_worth_a_roll() -> None:
+    slow = replace(fluid(), pod_seconds=600.0)
+    demand = day(0.4 * CAPACITY["eagle"], 0.4 * CAPACITY["eagle"])
+    demand[4 * HOUR] = 1.05 * CAPACITY["eagle"]
+    demand[4 * HOUR + 1 : 6 * HOUR] = CAPACITY["eagle"]
+    assert len(best_plans(slow, demand, "eagle")[0]) == 2
+
+
+def test_without_surge_a_roll_begins_while_the_rest_can_carry_the_demand() -> None:
+    ramp = np.interp(np.arange(6 * HOUR), [0, 3 * HOUR, 6 * HOUR], [0.3, 1.2, 1.2])
+    alone = best_plans(fluid(), ramp * CAPACITY["eagle"], "eagle")[0][0]
+    spare = best_plans(fluid(surge=True), ramp * CAPACITY["eagle"], "eagle")[0][0]
+    assert alone.time < spare.time
+    ends = int((alone.time + 4 * 120.0) / 60.0)
+    assert ramp[ends] <= 0.85
+
+
 def test_a_plan_beats_both_static_choices_in_the_simulation() -> None:
     base = setting(seconds=12 * 3600.0)
     low, high = 0.3 * CAPACITY["eagle"], 1.15 * CAPACITY["eagle"]
