@@ -96,9 +96,6 @@ def _border(
     found = cutoff(quieter, busier, inputs.lower_edge(row))
     safe = settings.safe_share * least_capacity(roll_pair(inputs, quieter, busier))
     ratio = highest / found.demand if found and found.demand > 0 and highest is not None else None
-    before = slow.modes[row] if row < len(slow.modes) else None
-    surge = keeps_capacity(inputs)
-    mode = mode_at(peak_ratio=ratio, surge=surge, before=before, settings=settings)
     off, limited = _off_demand(inputs, settings, found, safe, row)
     taught = taught_at(slow, quieter.profile, busier.profile)
     growth = 1.0 if taught is None else growth_since(taught.at, now, settings)
@@ -114,14 +111,12 @@ def _border(
     return Border(
         quieter=quieter.profile,
         busier=busier.profile,
-        mode=LawMode.INSURED if limited else mode,
+        mode=LawMode.INSURED if limited else _mode(inputs, settings, slow, row, ratio),
         peak_ratio=ratio,
         cutoff_concurrency=found.concurrency if found else None,
         cutoff_demand=found.demand * inputs.engines if found else None,
         safe_demand=safe,
-        late_demand=_off_share(inputs, settings) * found.low_demand * inputs.engines
-        if found
-        else None,
+        late_demand=_late(inputs, settings, found) if found else None,
         off_demand=off,
         on_demand=on,
         taught_demand=demand,
@@ -135,7 +130,7 @@ def _off_demand(
     """Return D_off and whether a latency limit decided it."""
     if found is None:
         return None, False
-    off = min(_off_share(inputs, settings) * found.low_demand * inputs.engines, safe)
+    off = min(_late(inputs, settings, found), safe)
     limit = settings.objective.tpot_limit_seconds
     if limit is None:
         return off, False
@@ -150,8 +145,20 @@ def _off_demand(
     return off, False
 
 
-def _off_share(inputs: LawInputs, settings: LawSettings) -> float:
-    return settings.off_share_surge if keeps_capacity(inputs) else settings.off_share
+def _mode(
+    inputs: LawInputs, settings: LawSettings, slow: SlowMemory, row: int, ratio: float | None
+) -> LawMode:
+    return mode_at(
+        peak_ratio=ratio,
+        surge=keeps_capacity(inputs),
+        before=slow.modes[row] if row < len(slow.modes) else None,
+        settings=settings,
+    )
+
+
+def _late(inputs: LawInputs, settings: LawSettings, found: Cutoff) -> float:
+    share = settings.off_share_surge if keeps_capacity(inputs) else settings.off_share
+    return share * found.low_demand * inputs.engines
 
 
 def taught_at(slow: SlowMemory, quieter: str, busier: str) -> Learned | None:

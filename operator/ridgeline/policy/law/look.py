@@ -23,7 +23,6 @@ class Look:
 
     Attributes:
         demand: Smoothed demand D, tokens per second of the fleet.
-        sample: The same of this tick alone.
         high: Highest smoothed demand of the last five minutes.
         concurrency: Smoothed concurrency B per engine.
         steady: Whether demand has been about the same for minutes.
@@ -37,7 +36,6 @@ class Look:
     """
 
     demand: float
-    sample: float
     high: float
     concurrency: float
     steady: bool
@@ -62,9 +60,7 @@ def look(
     since = now - fast.seen_at if fast.seen_at is not None else math.inf
     if not 0.0 <= since <= settings.gap_seconds:
         fast, since = FastMemory(asked=fast.asked), 0.0
-    share = min(1.0, inputs.seen_share)
-    waiting = known(inputs.waiting_requests)
-    waiting = None if waiting is None else waiting / share
+    share, waiting = min(1.0, inputs.seen_share), _waiting(inputs)
     sample = observed_demand(
         generated=generated / share,
         waiting_before=fast.waiting if share == fast.share else None,
@@ -73,15 +69,30 @@ def look(
         seconds=since,
     )
     demand = smooth(fast.demand, sample, since, settings.window_seconds)
-    served = smooth(fast.served, generated / share, since, settings.window_seconds)
-    level = smooth(fast.concurrency, concurrency, since, settings.window_seconds)
-    highs = with_high(fast.highs, max(0.0, demand), now, settings.high_slot_seconds)
-    seen = Look(
+    fast = replace(
+        fast,
+        seen_at=now,
+        share=share,
+        waiting=waiting,
+        demand=demand,
+        served=smooth(fast.served, generated / share, since, settings.window_seconds),
+        concurrency=smooth(fast.concurrency, concurrency, since, settings.window_seconds),
+        highs=with_high(fast.highs, max(0.0, demand), now),
+    )
+    per_engine = sample / _engines_when_whole(inputs)
+    memory = _with_time(replace(memory, fast=fast), per_engine, since, now)
+    return _seen(inputs, settings, fast, sample, since), memory
+
+
+def _seen(
+    inputs: LawInputs, settings: LawSettings, fast: FastMemory, sample: float, since: float
+) -> Look:
+    demand, served = fast.demand or 0.0, fast.served or 0.0
+    return Look(
         demand=max(0.0, demand),
-        sample=max(0.0, sample),
-        high=recent_high(highs),
-        concurrency=level,
-        steady=_steady(highs, demand, sample),
+        high=recent_high(fast.highs),
+        concurrency=fast.concurrency or 0.0,
+        steady=_steady(fast.highs, demand, sample),
         served=served,
         saturated=is_saturated(inputs, settings),
         draining=demand < _DRAINING * served,
@@ -90,18 +101,11 @@ def look(
         mean_output=known(inputs.mean_output_tokens) or None,
         seconds=since,
     )
-    fast = replace(
-        fast,
-        seen_at=now,
-        share=share,
-        waiting=waiting,
-        demand=demand,
-        served=served,
-        concurrency=level,
-        highs=highs,
-    )
-    per_engine = sample / _engines_when_whole(inputs)
-    return seen, _with_time(replace(memory, fast=fast), per_engine, since, now)
+
+
+def _waiting(inputs: LawInputs) -> float | None:
+    waiting = known(inputs.waiting_requests)
+    return None if waiting is None else waiting / min(1.0, inputs.seen_share)
 
 
 def _steady(highs: tuple[tuple[int, float], ...], demand: float, sample: float) -> bool:
