@@ -1,6 +1,7 @@
 """What a tick costs at scale: CPU of deciding every serving, beside decoding the answers alone.
 
-    python -m benchmarks.tick [--servings 1000] [--replicas 20] [--rounds 3] [--json]
+    python -m benchmarks.tick [--servings 1000] [--replicas 20] [--rounds 3] [--strategy Goodput]
+                              [--json]
 
 Both are measured in one process, turn by turn, and the ratio of the medians is what counts: the
 machine cancels out. The answers are what Prometheus would send for the five fast queries.
@@ -27,12 +28,18 @@ from ridgeline.policy.facts import EngineFacts
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 
 NOW = 1_800_000_000.0
+TICK = 15.0
 FAST_QUERIES = 5
+STRATEGIES = ("Fixed", "Goodput")
 EAGLE = {"name": "eagle", "method": "Eagle", "model": "org/head", "numSpeculativeTokens": 4}
 SPEC: dict[str, Any] = {
     "mode": "Automatic",
     "profiles": [EAGLE, {"name": "none", "method": "Disabled"}],
-    "cutoff": {"ranges": [{"profile": "eagle", "upToConcurrency": 20}, {"profile": "none"}]},
+    "accelerator": "h100-sxm",
+}
+CUTOFFS: dict[str, dict[str, Any]] = {
+    "Fixed": {"ranges": [{"profile": "eagle", "upToConcurrency": 20}, {"profile": "none"}]},
+    "Goodput": {"strategy": "Goodput"},
 }
 CONFIG = '{"method":"eagle","model":"org/head","num_speculative_tokens":4}'
 
@@ -72,6 +79,7 @@ class Outcome:
     decode_seconds: float
     ratio: float
     writes_at_rest: int
+    strategy: str
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -80,24 +88,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--servings", type=int, default=1000)
     parser.add_argument("--replicas", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--strategy", choices=STRATEGIES, default="Goodput")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args(arguments)
-    outcome = asyncio.run(measure(chosen.servings, chosen.replicas, chosen.rounds))
+    outcome = asyncio.run(measure(chosen.servings, chosen.replicas, chosen.rounds, chosen.strategy))
     if chosen.json:
         print(json.dumps(asdict(outcome)))
         return 0
     print(
-        f"{outcome.servings} servings × {outcome.replicas} replicas: deciding a tick takes "
-        f"{outcome.decide_seconds:.2f} s of CPU, decoding its five answers "
+        f"{outcome.servings} servings × {outcome.replicas} replicas, {outcome.strategy}: deciding "
+        f"a tick takes {outcome.decide_seconds:.2f} s of CPU, decoding its five answers "
         f"{outcome.decode_seconds:.2f} s (× {outcome.ratio:.2f}); "
         f"writes at rest: {outcome.writes_at_rest}"
     )
     return 0
 
 
-async def measure(servings: int, replicas: int, rounds: int) -> Outcome:
+async def measure(servings: int, replicas: int, rounds: int, strategy: str) -> Outcome:
     """Measure deciding and decoding turn by turn."""
-    store = fleet(servings, replicas)
+    store = fleet(servings, replicas, strategy)
     reports = SilentReports()
     reconciler = Reconciler(
         store=store,
@@ -110,14 +119,15 @@ async def measure(servings: int, replicas: int, rounds: int) -> Outcome:
     snapshot = reading(servings, replicas)
     text = answer(servings, replicas)
     keys = [(each.namespace, each.name) for each in store.servings.all()]
-    for key in keys:  # the first pass writes every status
-        await reconciler.reconcile(key, lambda _: snapshot, NOW)
+    for first in range(3):  # the first passes write every status, and learn from a window
+        await tick(reconciler, keys, replace(snapshot, taken_at=NOW + first * TICK))
     reports.writes = 0
     decide, decode = [], []
-    for _ in range(rounds):
+    for number in range(rounds):
+        now = NOW + (3 + number) * TICK
+        current = replace(snapshot, taken_at=now, answered_at=now)
         began = time.process_time()
-        for key in keys:
-            await reconciler.reconcile(key, lambda _: snapshot, NOW)
+        await tick(reconciler, keys, current)
         decide.append(time.process_time() - began)
         began = time.process_time()
         for _ in range(FAST_QUERIES):
@@ -131,15 +141,24 @@ async def measure(servings: int, replicas: int, rounds: int) -> Outcome:
         decode_seconds=bare,
         ratio=took / bare,
         writes_at_rest=reports.writes,
+        strategy=strategy,
     )
 
 
-def fleet(servings: int, replicas: int) -> WatchStore:
+async def tick(
+    reconciler: Reconciler, keys: list[tuple[str, str]], snapshot: TelemetrySnapshot
+) -> None:
+    """Make a pass over every serving at the moment of a reading."""
+    for key in keys:
+        await reconciler.reconcile(key, lambda _: snapshot, snapshot.taken_at)
+
+
+def fleet(servings: int, replicas: int, strategy: str) -> WatchStore:
     """A store full of servings at rest, each with its Deployment and Pods."""
     store = WatchStore()
     container = Container(
         name="vllm",
-        args=("model", "--speculative-config=$(SPECULATION_CONFIG)"),
+        args=("meta-llama/Llama-3.1-8B-Instruct", "--speculative-config=$(SPECULATION_CONFIG)"),
         env=(EnvItem(name="SPECULATION_CONFIG", value=CONFIG),),
         has_env_from=True,
     )
@@ -154,7 +173,7 @@ def fleet(servings: int, replicas: int) -> WatchStore:
                 resource_version="1",
                 created_at=NOW - 86_400,
                 deleting=False,
-                spec={**SPEC, "targetRef": {"name": name}},
+                spec={**SPEC, "cutoff": CUTOFFS[strategy], "targetRef": {"name": name}},
                 status={},
             )
         )
@@ -206,6 +225,16 @@ def reading(servings: int, replicas: int) -> TelemetrySnapshot:
         acceptance_length=2.1,
         step_seconds=0.1,
         tpot_seconds=0.05,
+        drafts_per_second=80.0,
+        drafted_share=1.0,
+        acceptance=(0.6, 0.33, 0.12, 0.05),
+        prompt_tokens_per_second=60.0,
+        mean_prompt_tokens=400.0,
+        mean_output_tokens=250.0,
+        waiting=0.0,
+        waiting_for_capacity=0.0,
+        queue_seconds_per_second=0.0,
+        preemptions_per_second=0.0,
     )
     return TelemetrySnapshot(
         endpoint="default",
