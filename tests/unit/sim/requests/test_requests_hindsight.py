@@ -54,7 +54,7 @@ def test_a_queue_that_cannot_drain_is_worth_a_roll() -> None:
     slow = replace(fluid(), pod_seconds=600.0)
     demand = day(0.4 * CAPACITY["eagle"], 0.4 * CAPACITY["eagle"])
     demand[4 * HOUR] = 1.05 * CAPACITY["eagle"]
-    demand[4 * HOUR + 1 : 6 * HOUR] = CAPACITY["eagle"]
+    demand[4 * HOUR + 1 : 6 * HOUR] = 0.999 * CAPACITY["eagle"]
     assert len(best_plans(slow, demand, "eagle")[0]) == 2
 
 
