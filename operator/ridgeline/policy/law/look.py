@@ -77,7 +77,7 @@ def look(
         demand=demand,
         served=smooth(fast.served, generated / share, since, settings.window_seconds),
         concurrency=smooth(fast.concurrency, concurrency, since, settings.window_seconds),
-        highs=with_high(fast.highs, max(0.0, demand), now),
+        highs=with_high(fast.highs, max(0.0, demand), now, settings.high_slot_seconds),
     )
     per_engine = sample / _engines_when_whole(inputs)
     memory = _with_time(replace(memory, fast=fast), per_engine, since, now)

@@ -421,3 +421,12 @@ def test_a_latency_limit_that_decides_insures_the_border() -> None:
     seen = lasting(inputs(5500.0), 60.0, memory=calm, settings=LawSettings(objective=objective))
     assert seen.wish == "none"
     assert lasting(inputs(5500.0), 60.0, memory=calm).wish == "eagle"
+
+
+def test_the_recent_high_is_that_of_six_slots_of_the_length_set() -> None:
+    settings = LawSettings(high_slot_seconds=15.0)
+    before = lasting(inputs(6500.0), 30.0, settings=settings)
+    after = lasting(inputs(1000.0), 90.0, memory=before.memory, settings=settings, now=NOW + 45.0)
+    assert max(high for _, high in after.memory.fast.highs) < 6000.0
+    usual = lasting(inputs(1000.0), 90.0, memory=before.memory, now=NOW + 45.0)
+    assert max(high for _, high in usual.memory.fast.highs) == pytest.approx(6500.0)
