@@ -428,5 +428,6 @@ def test_the_recent_high_is_that_of_six_slots_of_the_length_set() -> None:
     before = lasting(inputs(6500.0), 30.0, settings=settings)
     after = lasting(inputs(1000.0), 90.0, memory=before.memory, settings=settings, now=NOW + 45.0)
     assert max(high for _, high in after.memory.fast.highs) < 6000.0
-    usual = lasting(inputs(1000.0), 90.0, memory=before.memory, now=NOW + 45.0)
+    minutes = lasting(inputs(6500.0), 30.0)
+    usual = lasting(inputs(1000.0), 90.0, memory=minutes.memory, now=NOW + 45.0)
     assert max(high for _, high in usual.memory.fast.highs) == pytest.approx(6500.0)
