@@ -13,10 +13,10 @@ from ridgeline.controller.options import Options
 from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_target
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Facts, Problem, TargetFacts
-from ridgeline.policy.lifecycle import abandon_switch, finish_switch, learned_roll_seconds
+from ridgeline.policy.lifecycle import abandon_switch, finish_switch
 from ridgeline.policy.memory import Memory
 from ridgeline.policy.roll import Roll, abandoned, moved_on
-from ridgeline.policy.schedule import lead_seconds
+from ridgeline.policy.scheduled import lead_of
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.status import roll_of, slow_memory_of
 from ridgeline.settings.resolve import profiles_of, telemetry_of
@@ -164,7 +164,7 @@ def look(
         frozen=options.frozen,
         forced=serving.forced_profile,
     )
-    lead = lead_seconds(learned_roll_seconds(slow))
+    lead = lead_of(slow, now)
     return View(
         serving=serving,
         spec=spec,

@@ -21,7 +21,6 @@ def explain_lines(decision: Decision, settings: PolicySettings) -> tuple[str, ..
         "Seen:",
         *(f"  {line}" for line in _seen(decision.diagnostics.estimates)),
         *_law_lines(decision.diagnostics.law),
-        *_schedule_lines(settings),
         "",
         "What would change it:",
         *(f"  {line}" for line in _ways_out(decision, settings)),
@@ -97,20 +96,6 @@ def _law_lines(lawful: LawDecision | None) -> tuple[str, ...]:
 
 def _told(value: float | None, unit: str) -> str:
     return "not known" if value is None else f"{number(value)} {unit}"
-
-
-def _schedule_lines(settings: PolicySettings) -> tuple[str, ...]:
-    state = settings.schedule
-    if state is None:
-        return ()
-    lines = [f"open: {each.schedule}, {each.asks_for} {each.until}" for each in state.active]
-    if state.leading is not None:
-        lines.append(f"ahead of its window: {state.leading.schedule}, {state.leading.asks_for}")
-    if state.upcoming is not None:
-        following = state.upcoming
-        lines.append(f"next: {following.schedule}, {following.asks_for} at {following.starts}")
-    lines += (f"wrong: {each.message}" for each in settings.schedule_problems)
-    return ("", "Schedules:", *(f"  {line}" for line in lines or ["none is open or to come"]))
 
 
 def _milli(seconds: float | None) -> float | None:

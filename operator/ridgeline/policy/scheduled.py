@@ -1,16 +1,38 @@
 """What schedules ask of a serving that follows a table, and what they forbid any move."""
 
+from dataclasses import replace
+
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.by_law import is_saturated, roll_strategy
+from ridgeline.policy.lifecycle import learned_roll_seconds
+from ridgeline.policy.memory import SlowMemory
 from ridgeline.policy.schedule import (
+    LONGEST_LEAD_SECONDS,
     Wish,
     hold_through_crowd,
+    lead_seconds,
     left_by_load,
     merge_with_schedule,
 )
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.verdict import Hold
 from ridgeline.terms.reasons import Reason
+
+
+def lead_of(slow: SlowMemory, now: float) -> float:
+    """Return how long before a window its profile is wanted, in seconds.
+
+    A roll that was begun ahead of a window teaches that rolls are faster than was thought; the lead
+    that it was begun with holds until the window can have opened, or it would be undone before.
+    """
+    lead = lead_seconds(learned_roll_seconds(slow))
+    last = slow.switches[-1] if slow.switches else None
+    if last is None or last.reason is not Reason.SCHEDULED:
+        return lead
+    if now - last.started_at >= LONGEST_LEAD_SECONDS:
+        return lead
+    before = replace(slow, switches=slow.switches[:-1])
+    return max(lead, lead_seconds(learned_roll_seconds(before)))
 
 
 def scheduled_wish(situation: Situation, table: CutoffTable, concurrency: float) -> Wish | None:

@@ -6,7 +6,7 @@ import pytest
 
 from ridgeline.policy.conditions import NEEDS_A_PERSON, Finding, findings
 from ridgeline.policy.facts import Problem
-from ridgeline.policy.status import Report
+from ridgeline.policy.status import Report, status_document
 from ridgeline.terms.conditions import ConditionStatus
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
@@ -28,7 +28,7 @@ def said(made: Report) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("shape", REPORTS, ids=lambda shape: shape.name)
-def test_five_conditions_always_stand_and_two_only_when_abnormal(shape: Shape) -> None:
+def test_five_conditions_always_stand_and_the_others_only_when_abnormal(shape: Shape) -> None:
     kinds = list(found(shape.report))
 
     assert kinds[:5] == list(ALWAYS)
@@ -188,3 +188,19 @@ def test_only_what_needs_a_person_makes_a_serving_not_ready(reason: Reason) -> N
 )
 def test_what_passes_by_itself_needs_nobody(reason: Reason) -> None:
     assert reason not in NEEDS_A_PERSON
+
+
+def test_a_prediction_that_fits_is_not_worth_a_word_and_one_that_does_not_stops_nothing() -> None:
+    drift = Problem(reason=Reason.ACCEPTANCE_DRIFTED, message="it is 1.4, and 2.1 is usual")
+    made = report()
+    told = findings(made.situation, made.decision, made.roll, made.problem, drift)
+    assert told[:-1] == findings(made.situation, made.decision, made.roll, made.problem)
+    assert (told[-1].type.value, told[-1].status.value) == ("PredictionFits", "False")
+    assert (told[-1].reason, told[-1].message) == (drift.reason, drift.message)
+
+
+def test_the_numbers_of_a_drift_are_those_of_the_moment_when_it_was_told() -> None:
+    first = Problem(reason=Reason.STEP_TIME_DRIFTED, message="132 %")
+    document = status_document(replace(report(), drift=first), {})
+    later = replace(report(now=NOW + 30.0), drift=replace(first, message="133 %"))
+    assert status_document(later, document) == document

@@ -154,7 +154,10 @@ def _decided(moment: Moment, memory: LawMemory) -> LawDecision:
         message = f"{proposal.because}: {wished} would be better, but {barrier.message}"
         held = _answer(moment, memory, proposal, barrier.reason, message, compared)
         return _locked(moment, held, barrier)
-    asked = replace(memory, fast=replace(fast, asked=_asked(moment, proposal)))
+    # What a schedule asks for says nothing about the load.
+    scheduled = proposal.reason is LawReason.SCHEDULED
+    told = None if scheduled else _asked(moment, proposal)
+    asked = replace(memory, fast=replace(fast, asked=told))
     because = f"{proposal.because}{_so_far(proposal)}"
     message = f"{because}: {wished} is better"
     answered = _answer(moment, asked, proposal, proposal.reason, message, compared)

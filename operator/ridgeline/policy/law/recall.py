@@ -40,7 +40,7 @@ def with_profile_seen(
     """Return memory that has noticed a change of the running profile, and what it teaches.
 
     A change that the law asked for is remembered with the load that led to it; after a restart,
-    with the load that is seen. Somebody else's change says nothing about the load.
+    with the load that is seen. Somebody else's change, or a schedule's, says nothing about it.
     """
     slow, asked = with_start(memory.slow, inputs), memory.fast.asked
     before = slow.running
@@ -54,7 +54,7 @@ def with_profile_seen(
         load = (asked.demand, asked.concurrency)
         if asked.off_demand is not None:
             slow = _ratcheted(slow, before, inputs, asked.demand, asked.off_demand, settings, now)
-    elif restarted and seen is not None:
+    elif restarted and seen is not None and inputs.schedule.profile != inputs.running:
         load = (seen.demand / seen.engines, seen.concurrency)
     if load is None:
         slow = replace(slow, turn=None)
