@@ -73,6 +73,7 @@ def law_settings(settings: PolicySettings, window_seconds: float) -> LawSettings
         quieter_dwell_seconds=max(SHORTEST_DWELL, dwells.quieter_seconds),
         escape_seconds=patience * usual.escape_seconds,
         escape_seconds_surge=patience * usual.escape_seconds_surge,
+        patience_seconds=patience * usual.patience_seconds,
         insured_cooldown_seconds=cooldown,
         regret_cooldown_seconds=REGRET_COOLDOWN * cooldown,
         settle_seconds=window_seconds,
