@@ -244,6 +244,7 @@ def test_every_kind_of_profile_can_be_named() -> None:
         ({"acceptance": "0.3,0.5"}, ["--acceptance 0.3,0.5", "never rises"]),
         ({"acceptance": "1.2,0.5"}, ["--acceptance 1.2,0.5", "at most 1"]),
         ({"acceptance": "4.5"}, ["--acceptance 4.5", "at most 4"]),
+        ({"profile": "suffix", "acceptance": "2.4"}, ["--acceptance 2.4", "not known"]),
         ({"acceptance": "other=0.5"}, ["--acceptance other=0.5", "eagle3-3"]),
         ({"context": "inf"}, ["--context inf"]),
         ({"context": "-1"}, ["--context -1"]),
@@ -309,9 +310,12 @@ def test_files_tell_everything_and_the_selector_the_gpu(tmp_path: Path) -> None:
 
 
 def test_files_and_flags_of_one_target_agree(tmp_path: Path) -> None:
-    by_files = document(run(*files(tmp_path, DEPLOYMENT, SERVING), "--json", "--context", "500"))
-    flags = with_flags("--json", profile="eagle3=eagle3:3", prefill=None, max_num_seqs="128")
+    options = ("--json", "--context", "500", "--max-num-seqs", "256")
+    by_files = document(run(*files(tmp_path, DEPLOYMENT, SERVING), *options))
+    flags = with_flags("--json", profile="eagle3=eagle3:3", prefill=None, max_num_seqs="256")
+    assert len(by_files["ranges"]) == 2
     assert document(flags)["ranges"] == by_files["ranges"]
+    assert document(flags)["verdict"] == by_files["verdict"] == "Yes"
 
 
 def test_one_file_may_hold_everything(tmp_path: Path) -> None:
@@ -339,9 +343,19 @@ def test_what_the_status_has_learned_is_used_as_the_controller_does(tmp_path: Pa
 
 def test_what_was_learned_on_another_engine_is_not_used(tmp_path: Path) -> None:
     body = {**SERVING, "status": {"learned": LEARNED}}
-    told = document(run(*files(tmp_path, DEPLOYMENT, body), "--json", "--engine-version", "0.25.0"))
+    told = document(
+        run(
+            *files(tmp_path, DEPLOYMENT, body),
+            "--json",
+            "--engine-version",
+            "0.25.0",
+            "--context",
+            "700",
+        )
+    )
     assert profile_of(told, "eagle3")["acceptanceFrom"] == "Stated"
     assert not profile_of(told, "eagle3")["calibrated"]
+    assert told["prediction"]["contextTokens"] == 700
 
 
 def test_options_replace_what_files_and_status_say(tmp_path: Path) -> None:
@@ -384,6 +398,21 @@ def test_a_serving_of_another_strategy_shows_its_own_table(tmp_path: Path) -> No
         run(*files(tmp_path, DEPLOYMENT, serving(cutoff={"strategy": "Ridge"})), "--json")
     )
     assert told["ranges"][0]["upToConcurrency"] == 30
+
+
+def test_options_reach_the_table_of_another_strategy(tmp_path: Path) -> None:
+    body = serving(cutoff={"strategy": "Ridge"})
+    options = ("--json", "--accelerator", "l4", "--tp", "4")
+    told = document(run(*files(tmp_path, DEPLOYMENT, body), *options))
+    assert told["verdict"] == "Undecided"
+    assert any("tensor parallelism 4" in each for each in told["reasons"])
+
+
+def test_an_option_replaces_its_own_field_alone(tmp_path: Path) -> None:
+    body = serving(model={"precision": "FP8"})
+    told = document(run(*files(tmp_path, DEPLOYMENT, body), "--json", "--model", "Qwen/Qwen3-8B"))
+    assert told["prediction"]["model"] == "Qwen/Qwen3-8B"
+    assert told["prediction"]["precision"] == "FP8"
 
 
 def test_policy_and_accelerator_profile_are_taken_from_files(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ridgeline.costmodel.goodput_table import goodput_table
 from ridgeline.costmodel.lookahead import best_lookahead
 from ridgeline.costmodel.memory import room_of
 from ridgeline.costmodel.table import Band, CutoffRow, CutoffTable
-from ridgeline.render.cutoff import cutoff_page, range_rows
+from ridgeline.render.cutoff import NOT_MEASURED, cutoff_page, range_rows
 from ridgeline.render.cutoff_document import cutoff_document
 from ridgeline.render.cutoff_report import CONCURRENCIES, CutoffReport, predicted
 from ridgeline.terms.methods import Method
@@ -93,6 +93,17 @@ def test_a_calibrated_time_is_concurrency_by_throughput() -> None:
         assert point.tpot_seconds is not None
         held = min(point.concurrency, 200.0)
         assert point.tpot_seconds * point.tokens_per_second == pytest.approx(held)
+
+
+def test_the_page_marks_what_is_not_admitted_and_what_was_not_measured() -> None:
+    told = page(report(SPEC, NONE))
+    line = next(each for each in told.splitlines() if each.startswith("spec ") and "2.20" in each)
+    assert line.count("full") == 1
+    assert line.rstrip().endswith("full")
+    known, none = replace(SPEC, calibration=seen(9)), replace(NONE, calibration=seen(9))
+    told = page(report(known, arm(2.0, name="other"), none))
+    assert told.count(NOT_MEASURED) == 1
+    assert told.count(" ms") == 2 * len(CONCURRENCIES)
 
 
 def test_lookaheads_and_room_are_those_of_the_cost_model() -> None:
