@@ -244,8 +244,13 @@ def _stays(moment: Moment) -> str:
     above, beneath = moment.above, moment.beneath
     if above is not None and above.off_demand is not None:
         told += f"; {above.busier} is for more than {number(above.off_demand)} tokens/s"
-    if beneath is not None:
+    if beneath is not None and beneath.on_demand > 0:
         told += f"; {beneath.quieter} is for less than {number(beneath.on_demand)} tokens/s"
+    elif beneath is not None:
+        told += (
+            f"; a roll to {beneath.quieter} would stop every replica at once: let the Deployment "
+            "surge (maxSurge 1, maxUnavailable 0)"
+        )
     return told
 
 

@@ -163,6 +163,13 @@ def test_a_single_replica_is_not_stopped_for_a_roll_at_low_demand() -> None:
     assert lasting(replace(alone, waiting_for_capacity=3.0), 120.0).go
 
 
+def test_a_single_replica_without_surge_is_told_what_would_let_it_switch_on() -> None:
+    alone = RollStrategy(replicas=1, surge=0, unavailable=1)
+    found = lasting(inputs(100.0, running="none", engines=1, strategy=alone), 60.0)
+    assert "would stop every replica at once" in found.message
+    assert "maxSurge 1" in found.message
+
+
 def test_nothing_is_decided_while_a_roll_is_under_way_or_settles() -> None:
     busy = inputs(7300.0, strategy=surge())
     rolling = replace(busy, roll=RollState(rolling=True, updated=1))
