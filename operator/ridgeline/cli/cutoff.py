@@ -109,7 +109,8 @@ def cutoff(  # noqa: PLR0913 (one parameter for each option)
         _check_way_in(file or [], serving, profile or [])
         if file:
             told = _told_by_flags(model, accelerator, precision)
-            report = _of_files(read_files(file, serving, told), stated, acceptance or [])
+            found = read_files(file, serving, told)
+            report = _of_files(found, accelerator, stated, acceptance or [])
         else:
             report = _of_flags(
                 model, accelerator, precision, profile or [], stated, acceptance or []
@@ -154,10 +155,12 @@ def _told_by_flags(
     return told
 
 
-def _of_files(found: FromFiles, stated: Stated, acceptance: list[str]) -> CutoffReport:
+def _of_files(
+    found: FromFiles, accelerator: str | None, stated: Stated, acceptance: list[str]
+) -> CutoffReport:
     knowledge = Knowledge(found.around)
-    if found.spec.accelerator is not None:
-        check_accelerator(found.spec.accelerator, knowledge.catalogue())
+    if accelerator is not None:
+        check_accelerator(accelerator, knowledge.catalogue())
     told = found.spec.model
     if found.deployment is None and (told is None or not (told.name or told.shape)):
         target = found.spec.target_ref.name

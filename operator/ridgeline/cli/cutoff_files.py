@@ -1,9 +1,9 @@
 """A serving and what surrounds it, read from YAML files in place of a cluster."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import yaml
 
@@ -22,6 +22,8 @@ from ridgeline.terms.names import ACCELERATOR_KIND, POLICY_KIND, SERVING_KIND
 
 _NOWHERE: Final = ""
 """Namespace of what comes from files: they stand beside each other whatever they say."""
+
+Trimmed = TypeVar("Trimmed")
 
 
 class FilesError(ValueError):
@@ -58,8 +60,7 @@ def read_files(paths: Sequence[Path], name: str | None, overrides: Mapping[str, 
     """
     bodies = [body for path in paths for body in _bodies(path)]
     body = _serving(bodies, name, paths)
-    serving = trim_serving(_placed(body))
-    serving = _overridden(serving, overrides)
+    serving = _overridden(_trimmed(body, trim_serving), overrides)
     try:
         spec = spec_of(serving)
     except InvalidServing as error:
@@ -117,14 +118,27 @@ def _name(body: Mapping[str, Any]) -> str:
 
 
 def _placed(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body with what the API server would have added."""
+    """Return a body with what the API server would have added; it tells nothing here."""
     name = _name(body)
     added = {
         "uid": name,
         "resourceVersion": "1",
         "creationTimestamp": "1970-01-01T00:00:00Z",
+        "namespace": _NOWHERE,
     }
-    return {**body, "metadata": {**added, **body["metadata"], "namespace": _NOWHERE}}
+    return {**body, "metadata": {**body["metadata"], **added}}
+
+
+def _trimmed(body: Mapping[str, Any], trim: Callable[[dict[str, Any]], Trimmed]) -> Trimmed:
+    """Trim an object of a file, which no API server has looked at."""
+    placed = _placed(body)
+    try:
+        return trim(placed)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FilesError(
+            f"{body.get('kind')} {_name(body)} cannot be read ({error!r}): give it as kubectl "
+            "apply takes it"
+        ) from error
 
 
 def _overridden(serving: ServingObject, overrides: Mapping[str, Any]) -> ServingObject:
@@ -139,25 +153,18 @@ def _overridden(serving: ServingObject, overrides: Mapping[str, Any]) -> Serving
 
 
 def _deployment(bodies: Sequence[dict[str, Any]], name: str) -> DeploymentObject | None:
-    for body in bodies:
-        if body.get("kind") == "Deployment" and _name(body) == name:
-            try:
-                return trim_deployment(_placed(body))
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise FilesError(
-                    f"Deployment {name} cannot be read ({error!r}): give it as kubectl apply "
-                    "takes it"
-                ) from error
-    return None
+    found = (each for each in bodies if each.get("kind") == "Deployment" and _name(each) == name)
+    body = next(found, None)
+    return None if body is None else _trimmed(body, trim_deployment)
 
 
 def _around(bodies: Sequence[dict[str, Any]], deployment: DeploymentObject | None) -> Surroundings:
     around = Surroundings(sees_all_pods=False)
     for body in bodies:
         if body.get("kind") == POLICY_KIND:
-            around.put_policy(trim_spec(_placed(body)))
+            around.put_policy(_trimmed(body, trim_spec))
         elif body.get("kind") == ACCELERATOR_KIND:
-            around.accelerators.put(trim_spec(_placed(body)))
+            around.accelerators.put(_trimmed(body, trim_spec))
     if deployment is not None and deployment.shape.needs.node_selector:
         needs = deployment.shape.needs
         # The node that the scheduler would look for; its labels may tell the GPU.

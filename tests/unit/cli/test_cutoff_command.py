@@ -328,6 +328,13 @@ def test_one_file_may_hold_everything(tmp_path: Path) -> None:
     assert document(run("-f", str(listed), "--json")) == told
 
 
+@pytest.mark.parametrize("created", [None, "2026-11-29T08:00:00Z", 3])
+def test_what_the_api_server_adds_does_not_matter(tmp_path: Path, created: object) -> None:
+    metadata = {"name": "llama", "creationTimestamp": created, "uid": None, "managedFields": []}
+    bodies = ({**DEPLOYMENT, "metadata": metadata}, {**SERVING, "metadata": metadata})
+    assert document(run(*files(tmp_path, *bodies), "--json"))["ranges"]
+
+
 def test_what_the_status_has_learned_is_used_as_the_controller_does(tmp_path: Path) -> None:
     body = {**SERVING, "status": {"learned": LEARNED}}
     told = document(run(*files(tmp_path, DEPLOYMENT, body), "--json"))
@@ -478,6 +485,19 @@ def test_a_gpu_that_nothing_tells_is_asked_for(tmp_path: Path) -> None:
         (yaml.safe_dump({**SERVING, "metadata": {}}), "metadata.name"),
         (yaml.safe_dump(serving(profiles=[])), "spec.profiles"),
         (yaml.safe_dump_all([SERVING, {**DEPLOYMENT, "spec": {}}]), "Deployment llama cannot"),
+        (yaml.safe_dump_all([SERVING, {**DEPLOYMENT, "spec": "x"}]), "Deployment llama cannot"),
+        (yaml.safe_dump({**SERVING, "spec": ["x"]}), "SpeculativeServing llama cannot"),
+        (yaml.safe_dump({**SERVING, "spec": None}), "spec.targetRef"),
+        (yaml.safe_dump({**SERVING, "metadata": "x"}), "metadata.name"),
+        (
+            yaml.safe_dump_all(
+                [
+                    SERVING,
+                    {"kind": "AcceleratorProfile", "metadata": {"name": "x"}, "spec": 3},
+                ]
+            ),
+            "AcceleratorProfile x cannot",
+        ),
         (
             yaml.safe_dump_all([SERVING, {**SERVING, "metadata": {"name": "other"}}]),
             "--serving",
@@ -524,6 +544,8 @@ def test_an_unknown_gpu_of_a_file_is_told_with_names(tmp_path: Path) -> None:
     result = run(*files(tmp_path, DEPLOYMENT, SERVING), "--accelerator", "h1000")
     assert result.exit_code == 2
     assert "--accelerator h1000" in result.stderr
+    told = document(run(*files(tmp_path, DEPLOYMENT, serving(accelerator="h1000")), "--json"))
+    assert told["problem"].startswith("spec.accelerator: the catalogue has no 'h1000'")
 
 
 @pytest.mark.parametrize("form", ["png", "svg", "html"])
