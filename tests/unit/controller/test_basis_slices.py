@@ -19,7 +19,12 @@ from ridgeline.terms.reasons import Reason
 
 LABELS = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3-MIG-3g.40gb"}
 PROFILES = [
-    {"name": "ngram", "method": "NGram", "numSpeculativeTokens": 3, "acceptancePercent": [70, 50, 35]},
+    {
+        "name": "ngram",
+        "method": "NGram",
+        "numSpeculativeTokens": 3,
+        "acceptancePercent": [70, 50, 35],
+    },
     {"name": "none", "method": "Disabled"},
 ]
 
