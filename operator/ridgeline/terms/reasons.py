@@ -342,8 +342,8 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.CUTOFF_UNDECIDED: Explanation(
         "The strategy cannot tell surely enough whether speculation pays here; the message says "
         "why. The recommendation stands.",
-        "Let the profile run once (annotation ridgeline.dev/force-profile) so that its acceptance is "
-        "measured, state acceptancePercent in the profile, or measure the cut-off and set "
+        "Let the profile run once (annotation ridgeline.dev/force-profile) so that its acceptance "
+        "is measured, state acceptancePercent in the profile, or measure the cut-off and set "
         "spec.cutoff with strategy Fixed.",
     ),
     Reason.SPEC_INVALID: Explanation(
