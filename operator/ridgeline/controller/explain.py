@@ -193,7 +193,7 @@ def _basis_lines(view: View) -> tuple[tuple[str, str], ...]:
     lines = [
         ("accelerator", _accelerator(basis)),
         *_model(basis),
-        ("precision", f"{basis.precision.value} (from {basis.precision_because})"),
+        ("precision", f"{basis.precision.value} ({basis.precision_because})"),
         ("tensor parallel", str(basis.tensor_parallel)),
         ("engine version", basis.engine_version or "not known: the image's tag names none"),
         ("strategy", strategy_of(basis).value),

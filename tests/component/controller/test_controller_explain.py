@@ -153,6 +153,7 @@ async def test_model_engine_and_what_told_them_are_named() -> None:
     assert found["model"].startswith("meta-llama/Llama-3.1-8B")
     assert "the container's arguments" in found["model"]
     assert found["engine version"] == "0.32.0"
+    assert found["precision"].startswith("BF16 (neither --quantization")
     told_by_spec = goodput(model={"name": "Qwen/Qwen3-8B"})
     assert (
         basis_of(await explained(told_by_spec))["model"] == "Qwen/Qwen3-8B (from spec.model.name)"
