@@ -7,7 +7,7 @@ reads telemetry and then asks the worker for everybody.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Final
 
 from ridgeline.cluster.errors import ClusterError
@@ -18,6 +18,7 @@ from ridgeline.controller.complaints import Complaints
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import TelemetrySource
 from ridgeline.controller.reconciler import Reconciler
+from ridgeline.controller.wish import Wish
 from ridgeline.policy.facts import Problem
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from ridgeline.terms.reasons import Reason
@@ -77,10 +78,14 @@ class Cadence:
         """
         return stopwatch() - self._last_progress
 
-    async def run(self) -> None:
-        """Tick and work until cancelled; no pass is made before telemetry was read once."""
+    async def run(self, first: Awaitable[None] | None = None) -> None:
+        """Tick and work until cancelled; no pass is made before telemetry was read once.
+
+        Args:
+            first: What else must have ended before the first pass; it must not fail.
+        """
         try:
-            await self.tick(patience_seconds=None)
+            await asyncio.gather(self.tick(patience_seconds=None), *([first] if first else []))
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._tick_for_ever())
                 group.create_task(self._work_for_ever())
@@ -124,7 +129,11 @@ class Cadence:
         async with self._busy:
             batch, self._waiting = self._waiting, set()
             gate = asyncio.Semaphore(PASSES_AT_ONCE)
-            await asyncio.gather(*(self._pass(key, gate) for key in sorted(batch)))
+            found = await asyncio.gather(*(self._pass(key, gate) for key in sorted(batch)))
+            # Who rolls is decided when all wishes are known: else the first name goes first.
+            wishes = [wish for wish in found if wish is not None]
+            wishes = self._reconciler.line_up(wishes, self._clock()) if wishes else []
+            await asyncio.gather(*(self._settle(wish, gate) for wish in wishes))
             self._last_progress = stopwatch()
 
     async def finish_batch(self, timeout_seconds: float = 10.0) -> None:
@@ -171,19 +180,33 @@ class Cadence:
         self._metrics.observe_snapshot(snapshot, snapshot.query_seconds)
         return snapshot
 
-    async def _pass(self, key: Key, gate: asyncio.Semaphore) -> None:
+    async def _pass(self, key: Key, gate: asyncio.Semaphore) -> Wish | None:
         async with gate:
             started = stopwatch()
-            try:
-                await self._reconciler.reconcile(key, self._snapshot, self._clock())
-            except Exception as error:  # noqa: BLE001 (the loop's boundary)
-                self._metrics.failures.labels(*key).inc()
-                self._complain(key, error)
-            else:
-                if self._complaints.ended(key):
-                    log.info("passes succeed again", extra=_reference(key))
-            self._last_progress = stopwatch()
+            wish = await self._guarded(
+                key, self._reconciler.reconcile(key, self._snapshot, self._clock())
+            )
             self._metrics.pass_seconds.observe(self._last_progress - started)
+            return wish
+
+    async def _settle(self, wish: Wish, gate: asyncio.Semaphore) -> None:
+        async with gate:
+            await self._guarded(wish.key, self._reconciler.settle(wish))
+
+    async def _guarded(self, key: Key, work: Awaitable[Wish | None]) -> Wish | None:
+        """Do a part of a pass; whatever goes wrong in it stays within its serving."""
+        wish = None
+        try:
+            wish = await work
+        except Exception as error:  # noqa: BLE001 (the loop's boundary)
+            self._metrics.failures.labels(*key).inc()
+            self._complain(key, error)
+        else:
+            # A pass that leaves a wish has not ended yet: its roll may still fail.
+            if wish is None and self._complaints.ended(key):
+                log.info("passes succeed again", extra=_reference(key))
+        self._last_progress = stopwatch()
+        return wish
 
     def _complain(self, key: Key, error: Exception) -> None:
         """Log a failed pass: an error of the cluster in a line, a fault of ours with its trace."""

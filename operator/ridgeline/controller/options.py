@@ -13,9 +13,11 @@ class Options:
         max_concurrent_rolls_per_pool: Of these, on one type of GPU: their surge Pods want the same
             spare ones.
         frozen: The operator's own freeze switch.
+        tick_seconds: How often every serving is looked at.
     """
 
     stale_after_seconds: float
     max_concurrent_rolls: int
     max_concurrent_rolls_per_pool: int = 1
     frozen: bool = False
+    tick_seconds: float = 15.0

@@ -63,7 +63,7 @@ def scrape_targets(
     """Return the live, Ready Pods of all servings that name the endpoint, each once."""
     found: dict[tuple[str, str], ScrapeTarget] = {}
     for serving in store.servings.all():
-        if _endpoint_of(serving, around) == endpoint.name:
+        if endpoint_of(serving, around) == endpoint.name:
             for pod in _pods_of(serving, store):
                 if pod.address is not None:
                     found[pod.namespace, pod.name] = ScrapeTarget(
@@ -83,7 +83,7 @@ def _pods_of(serving: ServingObject, store: WatchStore) -> Iterator[PodObject]:
             yield pod
 
 
-def _endpoint_of(serving: ServingObject, around: Surroundings) -> str:
+def endpoint_of(serving: ServingObject, around: Surroundings) -> str:
     """Return the endpoint that a serving names: itself, by its policy, or by default.
 
     The specs are not checked here. One that is wrong is told by its own serving.

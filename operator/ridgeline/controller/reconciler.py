@@ -6,6 +6,7 @@ all the same, so that its metrics and its fast memory are ready when it takes ov
 """
 
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ridgeline.api.errors import InvalidServing
@@ -15,7 +16,8 @@ from ridgeline.cluster.store import Key, WatchStore
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.basis import Knowledge
 from ridgeline.controller.block import blocked, told_block
-from ridgeline.controller.budget import rolling
+from ridgeline.controller.budget import RollBudget
+from ridgeline.controller.history import Past
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.mind import Mind, fresh_mind
 from ridgeline.controller.options import Options
@@ -24,6 +26,7 @@ from ridgeline.controller.recorder import PassSink
 from ridgeline.controller.reporter import NotLeaderError, Reporter, reference
 from ridgeline.controller.rolling import Order, Refusal, TargetMovedError, begin, rehearse
 from ridgeline.controller.view import Snapshots, View, look, spec_of
+from ridgeline.controller.wish import Wish
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision, Outcome
@@ -61,6 +64,8 @@ class Reconciler:
         sink: PassSink | None = None,
     ) -> None:
         self._sink = sink
+        self._past: Past | None = None
+        self._budget = RollBudget(store, options)
         self._store = store
         self._knowledge = Knowledge(around)
         self._targets = targets
@@ -69,7 +74,10 @@ class Reconciler:
         self._options = options
         self._metrics = metrics
         self._minds: dict[Key, Mind] = {}
-        self._beginning: dict[Key, str | None] = {}
+
+    def recall_from(self, past: Past) -> None:
+        """Let servings take their past over, each the first time that it is known."""
+        self._past = past
 
     def freeze(self, frozen: bool) -> None:
         """Turn the operator's freeze switch; it holds from the next pass on."""
@@ -77,8 +85,11 @@ class Reconciler:
             log.warning("the freeze switch is %s", "on" if frozen else "off")
             self._options = replace(self._options, frozen=frozen)
 
-    async def reconcile(self, key: Key, snapshots: Snapshots, now: float) -> None:
-        """Make one pass over a serving.
+    async def reconcile(self, key: Key, snapshots: Snapshots, now: float) -> Wish | None:
+        """Make one pass over a serving; return the roll that it wants.
+
+        A wish changes nothing yet: those of all passes at one time are put in line (`line_up`), and
+        then each is granted or held (`settle`).
 
         Raises:
             ClusterError: A call failed in a way that the next pass mends.
@@ -86,13 +97,14 @@ class Reconciler:
         serving = self._store.servings.get(key)
         if serving is None or serving.deleting:
             self._forget(key)
-            return
+            return None
         mind = self._mind(serving)
         try:
             spec = spec_of(serving)
         except InvalidServing as error:
+            self._budget.drop(key)
             await self._reporter.report_invalid(serving, str(error), now)
-            return
+            return None
         view = look(
             self._store,
             serving,
@@ -106,12 +118,34 @@ class Reconciler:
         view = replace(view, drift=mind.learning.drift.problem())
         target = view.target_facts
         if target is not None and seen_is_older(view.roll, target):
-            return  # the watch stream is still behind our own write; it will wake us
+            return None  # the watch stream is still behind our own write; it will wake us
         view = (await self._with_live_target(view)).with_roll_moved_on()
+        if self._past is not None:
+            view = self._past.recall(view)
+            mind.law = view.memory.law
         if self._must_resume(view):
             await self._resume(view, mind)
-        else:
-            await self._decide(view, mind)
+            return None
+        return await self._decide(view, mind)
+
+    def line_up(self, wishes: Iterable[Wish], now: float) -> list[Wish]:
+        """Return wishes in the order in which they are to be settled."""
+        place = {key: index for index, key in enumerate(self._budget.line_up(now))}
+        return sorted(wishes, key=lambda wish: (place.get(wish.key, len(place)), wish.key))
+
+    async def settle(self, wish: Wish) -> None:
+        """Roll as a serving wishes, or hold it for those that go first.
+
+        Whether it may is decided, and its place taken, before anything is waited for: of wishes
+        that are settled at the same time, the one that was begun first goes first.
+
+        Raises:
+            ClusterError: A call failed in a way that the next pass mends.
+        """
+        if wish.outdated_by(self._store.servings.get(wish.key)):
+            return  # the stream that told it has woken the serving
+        told = self._budget.judged(wish.view, wish.decision)
+        await self._conclude(wish.view, wish.mind, wish.decision, told, problem=None)
 
     async def _with_live_target(self, view: View) -> View:
         """Return the view with the target as it is now, where a roll was announced.
@@ -148,26 +182,43 @@ class Reconciler:
             return
         await self._begin(view, mind, profile, roll, decision=None)
 
-    async def _decide(self, view: View, mind: Mind) -> None:
+    async def _decide(self, view: View, mind: Mind) -> Wish | None:
         view = mind.learn_from(view, may_write=self._leader.held)
         problem = await self._obstacle(view, mind)
         # Nobody acts on a serving with an obstacle; what would be best is still worth telling.
         settings = replace(view.settings, suspended=True) if problem else view.settings
         decision = decided = decide(view.facts, settings, view.memory, view.now)
         if problem is not None:
+            self._budget.drop((view.serving.namespace, view.serving.name))
             decision = replace(decision, reason=problem.reason, message=problem.message)
-        elif decision.outcome is Outcome.SWITCH:
-            spent = self._spent_roll_budget(view)
-            decision = _held_for_budget(decision, view, spent) if spent else decision
-        self._observe(view, decision)
-        mind.law = decision.memory.law
+        elif self._budget.wishes(view, decision):
+            return Wish(view=view, mind=mind, decision=decision)
+        await self._conclude(view, mind, decided, decision, problem)
+        return None
+
+    async def _conclude(
+        self, view: View, mind: Mind, decided: Decision, told: Decision, problem: Problem | None
+    ) -> None:
+        """Do and report what was decided.
+
+        Args:
+            view: What was seen.
+            mind: What is remembered.
+            decided: What the facts led to.
+            told: What the operator makes of it.
+            problem: What keeps us from acting.
+        """
+        self._observe(view, told)
+        mind.law = told.memory.law
         if self._sink is not None:
-            self._sink.saw(replace(view, settings=settings), decided, decision)
-        if decision.outcome is not Outcome.SWITCH:
-            mind.fast = decision.memory.fast
-            await self._reporter.report(replace(view, memory=decision.memory), decision, problem)
+            # Where nothing may be done, it was decided as if suspended.
+            settings = replace(view.settings, suspended=True) if problem else view.settings
+            self._sink.saw(replace(view, settings=settings), decided, told)
+        if told.outcome is not Outcome.SWITCH:
+            mind.fast = told.memory.fast
+            await self._reporter.report(replace(view, memory=told.memory), told, problem)
         elif self._leader.held:
-            await self._switch(view, mind, decision)
+            await self._switch(view, mind, told)
 
     async def _obstacle(self, view: View, mind: Mind) -> Problem | None:
         """Return what keeps us from acting, apart from what the facts of the moment say."""
@@ -201,28 +252,6 @@ class Reconciler:
         mind.block = blocked(view, target, profile.name, refusal.problem)
         return refusal.problem
 
-    def _spent_roll_budget(self, view: View) -> str | None:
-        """Return which limit on concurrent rolls is reached, `None` while one more may begin."""
-        key = (view.serving.namespace, view.serving.name)
-        others = (self._beginning.keys() | rolling(self._store, view.now)) - {key}
-        if len(others) >= self._options.max_concurrent_rolls:
-            return f"maxConcurrentRolls allows ({self._options.max_concurrent_rolls})"
-        pool = view.basis.pool
-        if pool is None:
-            return None
-        sharing = sum(1 for each in others if self._pool_of(each) == pool)
-        if sharing >= self._options.max_concurrent_rolls_per_pool:
-            limit = self._options.max_concurrent_rolls_per_pool
-            return f"maxConcurrentRollsPerPool allows ({limit}) on {pool}"
-        return None
-
-    def _pool_of(self, key: Key) -> str | None:
-        """Return the GPU type that a serving rolls on: of a roll that begins now, or by status."""
-        if key in self._beginning:
-            return self._beginning[key]
-        serving = self._store.servings.get(key)
-        return (serving.status.get("accelerator") or {}).get("name") if serving else None
-
     async def _switch(self, view: View, mind: Mind, decision: Decision) -> None:
         target, profile = view.target_facts, view.profile(decision.profile)
         if target is None or profile is None:
@@ -236,8 +265,8 @@ class Reconciler:
             target_generation=target.generation,
             serving_generation=view.serving.generation,
         )
-        key = (view.serving.namespace, view.serving.name)
-        self._beginning[key] = view.basis.pool
+        self._budget.take(view)
+        began = False
         try:
             refusal = await rehearse(self._targets, _order(view, profile, target))
             if refusal is not None:
@@ -246,15 +275,17 @@ class Reconciler:
             announced = replace(view, roll=intent, memory=decision.memory)
             serving = await self._reporter.report(announced, decision, obliged=True)
             mind.fast = FastMemory()
-            await self._begin(replace(announced, serving=serving), mind, profile, intent, decision)
+            announced = replace(announced, serving=serving)
+            began = await self._begin(announced, mind, profile, intent, decision)
         except TargetMovedError as error:
             log.info("roll put off: %s", error, extra=reference(view.serving))
         finally:
-            self._beginning.pop(key, None)
+            self._budget.tried(view, began=began)
 
     async def _begin(
         self, view: View, mind: Mind, profile: Profile, intent: Roll, decision: Decision | None
-    ) -> None:
+    ) -> bool:
+        """Write the profile; return whether the roll has begun."""
         target = view.target_facts
         if target is None:
             raise AssertionError("a roll can only begin on a known target")
@@ -265,10 +296,10 @@ class Reconciler:
         except TargetMovedError as error:
             log.info("roll abandoned: %s", error, extra=reference(view.serving))
             await self._abandon(view, mind)
-            return
+            return False
         if isinstance(outcome, Refusal):
             await self._refused(await self._abandon(view, mind), mind, outcome, profile)
-            return
+            return False
         self._metrics.rolls.labels(view.serving.namespace, view.serving.name, profile.name).inc()
         self._metrics.writes.labels("profile").inc()
         self._store.put_deployment(outcome)
@@ -277,6 +308,7 @@ class Reconciler:
         if decision is None:
             decision = decide(view.facts, view.settings, view.memory, view.now)
         await self._reporter.report(view, decision)
+        return True
 
     async def _abandon(self, view: View, mind: Mind) -> View:
         """Close an announced roll that will not begin; return the view with the serving as it is.
@@ -315,6 +347,7 @@ class Reconciler:
         return mind
 
     def _forget(self, key: Key) -> None:
+        self._budget.drop(key)
         self._knowledge.forget(key)
         if self._minds.pop(key, None) is not None:
             self._metrics.forget(*key)
@@ -347,17 +380,4 @@ def _undone(view: View, target: TargetFacts) -> Problem:
         message=f"the operator had set {applied}, and somebody else put "
         f"{target.active_profile or 'another config'} in its place{who}; it is left alone. "
         "To hand the target back, edit the serving's spec (set suspend to true and to false again)",
-    )
-
-
-def _held_for_budget(decision: Decision, view: View, spent: str) -> Decision:
-    target = view.target_facts
-    return replace(
-        decision,
-        outcome=Outcome.HOLD,
-        profile=target.active_profile if target else None,
-        reason=Reason.WAITING_FOR_ROLL_BUDGET,
-        message=f"as many rolls are under way as {spent}; "
-        f"{decision.recommended} waits for one of them to end",
-        memory=view.memory,
     )

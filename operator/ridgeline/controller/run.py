@@ -1,6 +1,7 @@
 """Start-up and shutdown of the operator.
 
     connect ─▶ list everything once ─▶ watch (Kopf) ─▶ take part in the election ─▶ tick
+                                                                 read the past ─┘
 
 Nothing is decided before the first listing is in. A stop ends the passes first, then gives the
 Lease back, then closes the connections.
@@ -29,6 +30,7 @@ from ridgeline.controller.cadence import Cadence
 from ridgeline.controller.clock import system_clock
 from ridgeline.controller.endpoints import OwnEndpoints
 from ridgeline.controller.handlers import scope_of, watch_registry, watch_settings
+from ridgeline.controller.history import Past, history_sources
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import AlwaysLeader
@@ -97,6 +99,7 @@ class Operator:
             else None
         )
         recorder = recorder_of(self._config, self._metrics)
+        past = Past(history_sources(self._config), self._store, self._around, system_clock)
         reconciler = Reconciler(
             store=self._store,
             targets=TargetApi(api),
@@ -107,11 +110,13 @@ class Operator:
                 max_concurrent_rolls=self._config.max_concurrent_rolls,
                 max_concurrent_rolls_per_pool=self._config.max_concurrent_rolls_per_pool,
                 frozen=self._config.freeze,
+                tick_seconds=self._config.tick_seconds,
             ),
             metrics=self._metrics,
             around=self._around,
             sink=recorder,
         )
+        reconciler.recall_from(past)
         cadence = Cadence(
             store=self._store,
             sources=readers,
@@ -140,8 +145,9 @@ class Operator:
             recorder.start()
         log.info("started", extra={"version": __version__, "port": endpoints.port})
         try:
-            await self._serve(api, leadership, reconciler, cadence, stop)
+            await self._serve(api, leadership, reconciler, cadence, past, stop)
         finally:
+            await past.stop()
             if recorder is not None:
                 recorder.stop()
             endpoints.stop()
@@ -152,6 +158,7 @@ class Operator:
         leadership: Leadership | None,
         reconciler: Reconciler,
         cadence: Cadence,
+        past: Past,
         stop: asyncio.Event,
     ) -> None:
         async with asyncio.TaskGroup() as group:
@@ -166,7 +173,7 @@ class Operator:
             if leadership is not None:
                 working.append(group.create_task(leadership.run(), name="lease"))
             working.append(group.create_task(self._follow_freeze(reconciler), name="freeze"))
-            working.insert(0, group.create_task(cadence.run(), name="cadence"))
+            working.insert(0, group.create_task(cadence.run(past.read()), name="cadence"))
             await stopped
             log.info("stopping")
             await cadence.finish_batch()

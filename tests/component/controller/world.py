@@ -97,6 +97,7 @@ class Process:
         held: bool = True,
         frozen: bool = False,
         max_rolls: int = 3,
+        max_rolls_per_pool: int = 1,
         faults: Faults | None = None,
         around: Surroundings | None = None,
         sink: PassSink | None = None,
@@ -114,7 +115,10 @@ class Process:
             reports=self.session,
             leader=self.leader,
             options=Options(
-                stale_after_seconds=60.0, max_concurrent_rolls=max_rolls, frozen=frozen
+                stale_after_seconds=60.0,
+                max_concurrent_rolls=max_rolls,
+                max_concurrent_rolls_per_pool=max_rolls_per_pool,
+                frozen=frozen,
             ),
             metrics=self.metrics,
             around=around,
