@@ -41,6 +41,7 @@ counter or histogram began, as `_created`.
 | `outcome` | `Keep`, `Hold` or `Switch` |
 | `reason` | one of the [reasons](reasons.md) |
 | `role` | `active`, `desired` or `recommended` |
+| `signal` | `acceptance` or `step_time` |
 | `kind` | `profile` (a target), `status` or `event` |
 | `query` | one of the [named queries](telemetry.md) |
 | `endpoint` | the endpoint's name in the [configuration](configuration.md) |

@@ -205,16 +205,20 @@ def _table(report: Report, previous: Document) -> list[dict[str, Any]] | None:
     rows = []
     for row in situation.table.rows:
         entry: dict[str, Any] = {"profile": row.profile}
-        _put(entry, "upToConcurrency", None if row.up_to is None else round(row.up_to))
-        below = row.return_below
-        _put(entry, "returnBelowConcurrency", None if below is None else round(below))
+        _put(entry, "upToConcurrency", _border(row.up_to))
+        _put(entry, "returnBelowConcurrency", _border(row.return_below))
         if row.band is not None:
-            entry["bandLow"] = max(1, round(row.band.low))
-            _put(entry, "bandHigh", None if row.band.high is None else round(row.band.high))
+            entry["bandLow"] = _border(row.band.low)
+            _put(entry, "bandHigh", _border(row.band.high))
         rows.append(entry)
     if situation.settings.prediction is None:
         return rows
     return with_act_at(rows, lawful, previous.get("cutoffTable") or ())
+
+
+def _border(value: float | None) -> int | None:
+    """Return a concurrency as status takes it: a predicted cut-off may well lie below 1."""
+    return None if value is None else min(max(1, round(value)), _MOST_CONCURRENCY)
 
 
 def _cutoff(report: Report) -> dict[str, Any] | None:

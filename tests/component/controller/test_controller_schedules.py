@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ridgeline.controller import basis
 from ridgeline.engine.container import Container
+from ridgeline.settings.schedules import findings_of
 from ridgeline.sim.fleet_load import ClosedLoop
 from ridgeline.sim.workload import Pace
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
@@ -239,13 +239,12 @@ class TestWhatIsWrong:
 
     async def test_it_is_looked_into_once_a_day(self, monkeypatch: pytest.MonkeyPatch) -> None:
         looks: list[float] = []
-        found = basis.findings_of
 
         def counting(resolved: Any, now: float) -> Any:
             looks.append(now)
-            return found(resolved, now)
+            return findings_of(resolved, now)
 
-        monkeypatch.setattr(basis, "findings_of", counting)
+        monkeypatch.setattr("ridgeline.controller.basis.findings_of", counting)
         world = await world_of(FIXED, self.LOST, seconds=1800)
         assert 1 <= len(looks) <= 2
         await world.run(86_400, step=60.0)
