@@ -2,7 +2,12 @@
 
 One clipped logarithmic scalar per profile, one update per independent window:
 
-    g ← g + 0.05 · clip(ln(T observed ÷ T modelled) − g, ±0.5)
+    g ← g + max(0.05, 1 ÷ (n + 1)) · clip(ln(T observed ÷ T modelled) − g, ±0.5)     n-th window
+
+so that the first windows are a plain mean in which what g began with counts as one: with 0.05
+alone a profile that ran longer would be nearer to its truth than another, and the ratio of the two
+would be wrong by the difference. A profile that was never seen begins where the one seen longest
+stands.
 
 T observed is the step latency (inter-token sum ÷ count) at the mean batch of the same window (count
 ÷ iterations), learned from only while that batch was steady. The scalar of one profile improves the
@@ -66,7 +71,8 @@ def learned(before: Calibration, window: Window, constants: Constants = CONSTANT
         return before
     error = math.log(window.step_seconds / window.modelled_seconds) - before.log_scale
     clip = constants.learning_clip
-    moved = before.log_scale + constants.learning_gain * min(max(error, -clip), clip)
+    gain = max(constants.learning_gain, 1.0 / (before.windows + 2))
+    moved = before.log_scale + gain * min(max(error, -clip), clip)
     return Calibration(log_scale=moved, windows=min(before.windows + 1, MOST_WINDOWS))
 
 

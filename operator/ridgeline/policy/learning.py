@@ -229,7 +229,9 @@ def _with_scale(arm: LearnedArm, situation: Situation, prediction: Prediction) -
     window = _window(situation, prediction, arm.profile)
     if window is None:
         return arm
-    after = calibrated(Calibration(log_scale=arm.log_scale, windows=arm.windows), window)
+    # A profile that was never seen begins with the scale that its curve was drawn with.
+    begun = arm.log_scale if arm.windows else prediction.scales.get(arm.profile, 0.0)
+    after = calibrated(Calibration(log_scale=begun, windows=arm.windows), window)
     return replace(arm, log_scale=after.log_scale, windows=after.windows)
 
 

@@ -17,18 +17,28 @@ def window(ratio: float, spread: float = 0.0) -> Window:
     return Window(step_seconds=0.01 * ratio, modelled_seconds=0.01, batch_spread=spread)
 
 
-def test_what_was_learned_goes_to_the_truth_by_a_twentieth_a_window() -> None:
-    known = learned(Calibration(), window(1.2))
-    assert known.log_scale == pytest.approx(0.05 * math.log(1.2))
+def test_the_first_windows_are_a_mean_in_which_the_beginning_counts_as_one() -> None:
+    known = learned(Calibration(log_scale=0.1), window(1.2))
+    assert known.log_scale == pytest.approx((0.1 + math.log(1.2)) / 2)
     assert known.windows == 1
+    again = learned(known, window(1.3))
+    assert again.log_scale == pytest.approx((0.1 + math.log(1.2) + math.log(1.3)) / 3)
+
+
+def test_what_was_learned_goes_to_the_truth_by_a_twentieth_a_window_from_then_on() -> None:
+    settled = Calibration(log_scale=0.0, windows=100)
+    known = learned(settled, window(1.2))
+    assert known.log_scale == pytest.approx(0.05 * math.log(1.2))
     for _ in range(200):
         known = learned(known, window(1.2))
     assert known.log_scale == pytest.approx(math.log(1.2), rel=1e-3)
 
 
 def test_one_wild_window_moves_little() -> None:
-    assert learned(Calibration(), window(100.0)).log_scale == pytest.approx(0.05 * 0.5)
-    assert learned(Calibration(), window(0.001)).log_scale == pytest.approx(-0.05 * 0.5)
+    settled = Calibration(log_scale=0.0, windows=100)
+    assert learned(settled, window(100.0)).log_scale == pytest.approx(0.05 * 0.5)
+    assert learned(settled, window(0.001)).log_scale == pytest.approx(-0.05 * 0.5)
+    assert learned(Calibration(), window(100.0)).log_scale == pytest.approx(0.5 * 0.5)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ class TestStepTime:
         one, two = after(at(0, slow)), after(at(0, slow), at(1, slow))
         assert of(one).windows == 0
         assert of(two).windows == 1
-        assert of(two).log_scale == pytest.approx(0.05 * math.log(1.2))
+        assert of(two).log_scale == pytest.approx(0.5 * math.log(1.2))
 
     def test_it_ends_at_what_is_observed(self) -> None:
         slow = facts(engines={"slower": 1.2})
@@ -161,7 +161,8 @@ class TestStepTime:
         slow = facts(engines={"slower": 1.2})
         already = {"prediction": prediction(scales={"eagle2": math.log(1.2)})}
         learning = after(at(0, slow, **already), at(1, slow, **already))
-        assert of(learning).log_scale == pytest.approx(0.05 * math.log(1.2 * 1.2))
+        begun, observed = math.log(1.2), math.log(1.2 * 1.2)
+        assert of(learning).log_scale == pytest.approx((begun + observed) / 2)
 
     @pytest.mark.parametrize("level", [8.9, 11.1])
     def test_a_concurrency_that_moved_teaches_none(self, level: float) -> None:
@@ -186,7 +187,7 @@ class TestStepTime:
         both = facts(replicas=pods(fast, slow), desired=2)
         learning = after(at(0, both), at(1, both))
         modelled = 10.0 / 1000.0 * 2.0
-        assert of(learning).log_scale == pytest.approx(0.05 * math.log(0.015 / modelled))
+        assert of(learning).log_scale == pytest.approx(0.5 * math.log(0.015 / modelled))
 
     def test_a_profile_without_curve_or_length_teaches_none(self) -> None:
         unknown: dict[str, Any] = {"prediction": prediction(lengths={"none": 1.0})}
