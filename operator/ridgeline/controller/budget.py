@@ -95,7 +95,7 @@ class RollBudget:
             self._queue.stumbled(key, view.now)
 
     def _want(self, view: View, decision: Decision, *, has_room: bool = True) -> None:
-        situation = observe(view.facts, view.settings, view.memory, view.now)
+        situation = observe(view.facts, view.settings, view.memory, view.now, view.seen)
         worth = worth_of(situation, replace(decision, profile=decision.recommended))
         self._queue.want(_key(view), view.basis.pool, worth, view.now, has_room=has_room)
 

@@ -23,7 +23,7 @@ from typing import Final
 
 from ridgeline.cluster.store import Key
 from ridgeline.policy.gain import Urgency, Worth
-from ridgeline.policy.wording import duration, number
+from ridgeline.policy.wording import duration, names, number
 
 MOST_OVERTAKEN: Final = 10
 """So many servings that came later may go first: the gain of a few rolls, and a wait that ends."""
@@ -133,10 +133,13 @@ class RollQueue:
             rolling: The servings that roll already, with their types of GPU.
             now: Epoch seconds.
         """
-        places = _Places(self._limits, [each for other, each in rolling.items() if other != key])
+        others = {other: each for other, each in rolling.items() if other != key}
+        places = _Places(self._limits, list(others.values()))
         full = places.full_for(pool)
         if full is not None:
-            return f"as many rolls are under way as {full}{self._next_of(key, pool, now)}"
+            who = names(tuple(self._why(each, now) for each in sorted(others)))
+            behind = self._next_of(key, pool, others, now)
+            return f"as many rolls are under way as {full}: {who}{behind}"
         ahead: Claim | None = None
         for claim in self.in_line(now):
             if claim.key == key:
@@ -150,13 +153,24 @@ class RollQueue:
             return None
         return f"no more rolls may begin than {full}; first goes {_told(ahead, now)}"
 
-    def _next_of(self, key: Key, pool: str | None, now: float) -> str:
+    def _why(self, key: Key, now: float) -> str:
+        """Return who rolls, and what put it first where that is still known."""
+        claim = self._claims.get(key)
+        return "/".join(key) if claim is None else _told(claim, now)
+
+    def _next_of(
+        self, key: Key, pool: str | None, rolling: Mapping[Key, str | None], now: float
+    ) -> str:
         """Return who goes next, as the end of a sentence; nothing when it is this one."""
-        sharing = [each for each in self.in_line(now) if pool is None or each.pool in (None, pool)]
-        if not sharing or sharing[0].key == key:
+        line = [
+            each
+            for each in self.in_line(now)
+            if each.key not in rolling and (pool is None or each.pool in (None, pool))
+        ]
+        place = next((index for index, each in enumerate(line) if each.key == key), len(line))
+        if place == 0:
             return ""
-        place = [each.key for each in sharing].index(key) if key in self._claims else len(sharing)
-        return f"; next goes {_told(sharing[0], now)}, and {place} wait before this one"
+        return f"; next goes {_told(line[0], now)}, and {place} in all before this one"
 
     def _forget_old(self, now: float) -> None:
         self._claims = {
@@ -211,4 +225,6 @@ def _told(claim: Claim, now: float) -> str:
         return f"{name} (it was ordered)"
     if worth.gain > 0.0:
         return f"{name} (it gains {number(worth.gain)} request-seconds per second)"
+    if worth.gain < 0.0:
+        return f"{name} (it goes ahead of its load by the least)"
     return f"{name} (it has waited {duration(max(0.0, now - claim.since))})"

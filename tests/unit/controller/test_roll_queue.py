@@ -129,13 +129,23 @@ def test_who_stands_first_on_another_type_of_gpu_that_is_taken_keeps_no_place() 
     assert rolls.refusal(key("third"), "A100", {key("x"): "H100"}, NOW) is not None
 
 
+def test_who_has_no_room_keeps_no_place_and_keeps_its_wait() -> None:
+    rolls = queue(in_all=2, per_pool=2)
+    rolls.want(key("huge"), "H100", worth(9.0), NOW, has_room=False)
+    rolls.want(key("small"), "H100", worth(1.0), NOW)
+    assert rolls.refusal(key("small"), "H100", {key("x"): "H100"}, NOW) is None
+    rolls.want(key("huge"), "H100", worth(9.0), NOW)
+    assert rolls.refusal(key("small"), "H100", {key("x"): "H100"}, NOW) is not None
+
+
 @pytest.mark.parametrize(
     ("urgency", "gain", "told"),
     [
         (Urgency.FULL, 2.0, "a (its servers are full)"),
         (Urgency.ORDERED, 2.0, "a (it was ordered)"),
         (Urgency.VOLUNTARY, 2.0, "a (it gains 2 request-seconds per second)"),
-        (Urgency.VOLUNTARY, -2.0, "a (it has waited 20 s)"),
+        (Urgency.VOLUNTARY, -2.0, "a (it goes ahead of its load by the least)"),
+        (Urgency.VOLUNTARY, 0.0, "a (it has waited 20 s)"),
     ],
 )
 def test_who_waits_is_told_who_goes_first_and_why(urgency: Urgency, gain: float, told: str) -> None:
@@ -148,7 +158,13 @@ def test_who_waits_is_told_who_goes_first_and_why(urgency: Urgency, gain: float,
     full = rolls.refusal(key("me"), None, {key("x"): None}, NOW)
     assert full is not None
     assert told in full
-    assert "and 1 wait before this one" in full
+    assert full.startswith(
+        "as many rolls are under way as maxConcurrentRolls allows (1): default/x"
+    )
+    assert "and 1 in all before this one" in full
+    taken = rolls.refusal(key("me"), None, {key("a"): None}, NOW)
+    assert taken is not None
+    assert taken.endswith(f"default/{told}"), "who begins right now is told with its reason"
 
 
 def test_a_roll_that_did_not_begin_lets_the_others_go_first_for_a_while() -> None:
