@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
 from ridgeline.api.accelerator import parse_accelerator
 from ridgeline.api.errors import InvalidAccelerator
-from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.api.spec import Model, SpeculativeServingSpec
 from ridgeline.cluster.objects import PodObject, ServingObject
 from ridgeline.cluster.store import Key
 from ridgeline.cluster.surroundings import SpecObject, Surroundings
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.costmodel.table import CutoffTable
-from ridgeline.engine.flags import precision_hint, tensor_parallel_size
+from ridgeline.engine.flags import PrecisionHint, precision_hint, tensor_parallel_size
 from ridgeline.engine.served_model import ServedModel, served_model
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.engine.version import version_of_image
@@ -88,6 +89,17 @@ class Basis:
         )
 
 
+@lru_cache(maxsize=4096)
+def _read(words: tuple[str, ...]) -> tuple[PrecisionHint, int, ServedModel]:
+    """Return what a command line tells; the same one is met in every pass."""
+    return precision_hint(words), tensor_parallel_size(words), served_model(words)
+
+
+@lru_cache(maxsize=4096)
+def _model_of(told: Model | None, served: ServedModel) -> TargetModel | Problem:
+    return target_model(told, served)
+
+
 class Knowledge:
     """Everything beyond the serving itself that its settings depend on."""
 
@@ -132,9 +144,8 @@ class Knowledge:
             scale_slices=resolved.cutoff.value.resolved_strategy is Strategy.GOODPUT,
         )
         words = target.container.words if isinstance(target, ResolvedTarget) else ()
-        hint = precision_hint(words)
+        hint, tensor_parallel, served = _read(words)
         told = spec.model.precision if spec.model is not None else None
-        served = served_model(words)
         return Basis(
             resolved=resolved,
             policy=PolicyReport(name=policy.name, generation=policy.generation)
@@ -144,9 +155,9 @@ class Knowledge:
             labels=_telling_labels(accelerator, labels),
             precision=told or hint.precision,
             precision_because="spec.model.precision" if told else hint.because,
-            tensor_parallel=tensor_parallel_size(words),
+            tensor_parallel=tensor_parallel,
             served=served,
-            model=target_model(spec.model, served),
+            model=_model_of(spec.model, served),
             engine_version=version_of_image(target.container.image)
             if isinstance(target, ResolvedTarget)
             else None,

@@ -38,7 +38,7 @@ class Mind:
     def learn_from(self, view: View, *, may_write: bool) -> View:
         """Learn from a pass; return the view with what is worth telling status."""
         known = view.memory.slow.learned
-        situation = observe(view.facts, view.settings, view.memory, view.now)
+        situation = observe(view.facts, view.settings, view.memory, view.now, view.seen)
         self.learning = learn(situation, known, self.learning)
         learned = self.learning.learned
         view = replace(view, drift=self.learning.drift.problem())

@@ -187,7 +187,7 @@ class Reconciler:
         problem = await self._obstacle(view, mind)
         # Nobody acts on a serving with an obstacle; what would be best is still worth telling.
         settings = replace(view.settings, suspended=True) if problem else view.settings
-        decision = decided = decide(view.facts, settings, view.memory, view.now)
+        decision = decided = decide(view.facts, settings, view.memory, view.now, view.seen)
         if problem is not None:
             self._budget.drop((view.serving.namespace, view.serving.name))
             decision = replace(decision, reason=problem.reason, message=problem.message)
@@ -306,7 +306,7 @@ class Reconciler:
         log.info("roll begun", extra={**reference(view.serving), "profile": profile.name})
         view = replace(view.with_target(outcome), roll=begun(intent, outcome.generation))
         if decision is None:
-            decision = decide(view.facts, view.settings, view.memory, view.now)
+            decision = decide(view.facts, view.settings, view.memory, view.now, view.seen)
         await self._reporter.report(view, decision)
         return True
 
@@ -357,7 +357,7 @@ def _judged_afresh(view: View) -> Decision:
     """Decide as if nothing had been seen before: never a switch, since nobody has dwelled yet."""
     law = replace(view.memory.law, fast=LawFastMemory())
     memory = replace(view.memory, fast=FastMemory(), law=law)
-    return decide(view.facts, view.settings, memory, view.now)
+    return decide(view.facts, view.settings, memory, view.now, view.seen)
 
 
 def _order(view: View, profile: Profile, target: TargetFacts) -> Order:

@@ -79,7 +79,7 @@ class Reporter:
         report = Report(
             generation=view.serving.generation,
             now=view.now,
-            situation=observe(view.facts, view.settings, view.memory, view.now),
+            situation=observe(view.facts, view.settings, view.memory, view.now, view.seen),
             decision=decision,
             problem=problem,
             roll=view.roll,

@@ -18,6 +18,7 @@ from ridgeline.policy.memory import Memory
 from ridgeline.policy.roll import Roll, abandoned, moved_on
 from ridgeline.policy.scheduled import lead_of
 from ridgeline.policy.settings import PolicySettings
+from ridgeline.policy.situation import Seen, see
 from ridgeline.policy.status import roll_of, slow_memory_of
 from ridgeline.settings.resolve import profiles_of, telemetry_of
 from ridgeline.settings.schedules import schedule_of
@@ -41,6 +42,7 @@ class View:
     basis: Basis
     target: ResolvedTarget | Problem
     facts: Facts
+    seen: Seen
     roll: Roll | None
     memory: Memory
     now: float
@@ -177,6 +179,7 @@ def look(
         basis=basis,
         target=target,
         facts=facts,
+        seen=see(facts),
         roll=roll_of(serving.status),
         memory=replace(remembered, slow=slow),
         now=now,

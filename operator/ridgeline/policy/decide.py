@@ -67,12 +67,18 @@ from ridgeline.policy.move import (
 )
 from ridgeline.policy.scheduled import scheduled_wish
 from ridgeline.policy.settings import PolicySettings
-from ridgeline.policy.situation import Situation, observe
+from ridgeline.policy.situation import Seen, Situation, observe
 from ridgeline.policy.verdict import Hold, Verdict
 from ridgeline.terms.reasons import Reason
 
 
-def decide(facts: Facts, settings: PolicySettings, memory: Memory, now: float) -> Decision:
+def decide(
+    facts: Facts,
+    settings: PolicySettings,
+    memory: Memory,
+    now: float,
+    seen: Seen | None = None,
+) -> Decision:
     """Say what is to be done about one serving.
 
     Args:
@@ -80,13 +86,14 @@ def decide(facts: Facts, settings: PolicySettings, memory: Memory, now: float) -
         settings: What a person asked for.
         memory: `Decision.memory` of the decision before; for the first one, slow memory alone.
         now: Epoch seconds.
+        seen: `see(facts)`, by whoever has it already.
 
     Raises:
         ValueError: When `now` is not finite. Nothing else is raised, whatever the facts say.
     """
     if not math.isfinite(now):
         raise ValueError(f"now must be finite epoch seconds, not {now}")
-    situation = observe(facts, settings, mend_times(memory, now), now)
+    situation = observe(facts, settings, mend_times(memory, now), now, seen)
     judged = _judge(situation)
     # The law has looked, whoever decides: what it remembers has no holes.
     situation = replace(situation, memory=replace(situation.memory, law=judged.memory.law))

@@ -60,13 +60,38 @@ class Situation:
         return self.target.active_profile if self.target is not None else None
 
 
-def observe(facts: Facts, settings: PolicySettings, memory: Memory, now: float) -> Situation:
-    """Derive what the checks share."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What follows from the facts alone, whatever is asked for and remembered."""
+
+    fleet: Fleet
+    estimates: Estimates
+
+
+def see(facts: Facts) -> Seen:
+    """Join the replicas with their telemetry, and sum them up."""
+    telemetry = None if isinstance(facts.telemetry, Problem) else facts.telemetry
+    fleet = join(facts.replicas, telemetry) if telemetry is not None else Fleet()
+    return Seen(fleet=fleet, estimates=estimate(fleet))
+
+
+def observe(
+    facts: Facts, settings: PolicySettings, memory: Memory, now: float, seen: Seen | None = None
+) -> Situation:
+    """Derive what the checks share.
+
+    Args:
+        facts: What is known now.
+        settings: What a person asked for.
+        memory: What is remembered.
+        now: Epoch seconds.
+        seen: `see(facts)`, by whoever has it already.
+    """
+    seen = seen or see(facts)
     target = None if isinstance(facts.target, Problem) else facts.target
     telemetry = None if isinstance(facts.telemetry, Problem) else facts.telemetry
     table = None if isinstance(settings.cutoff, Problem) else settings.cutoff
     active = target.active_profile if target is not None else None
-    fleet = join(facts.replicas, telemetry) if telemetry is not None else Fleet()
     return Situation(
         facts=facts,
         settings=settings,
@@ -76,6 +101,6 @@ def observe(facts: Facts, settings: PolicySettings, memory: Memory, now: float) 
         telemetry=telemetry,
         table=table,
         row=table.index_of(active) if table is not None and active is not None else None,
-        fleet=fleet,
-        estimates=estimate(fleet),
+        fleet=seen.fleet,
+        estimates=seen.estimates,
     )
