@@ -27,8 +27,8 @@ demo: setup ## Watch two rolls on a real cluster (brings it up, takes it down)
 test: setup ## Run every test, on a real cluster where it matters
 	@$(BIN)/python -m pytest $(TEST_ARGS)
 
-test-fast: setup ## Run the unit and property tests alone (about a minute)
-	@$(BIN)/python -m pytest tests/unit tests/property -q
+test-fast: setup ## Run the quick unit and property tests alone (about two minutes)
+	@$(BIN)/python -m pytest tests/unit tests/property -q -m "not slow"
 
 test-soak: setup ## Watch ten minutes of steady state: nothing but the Lease is written
 	@RIDGELINE_SOAK_SECONDS=600 $(BIN)/python -m pytest tests/e2e/test_steady_state.py -q

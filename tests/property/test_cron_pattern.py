@@ -7,11 +7,15 @@ nobody can follow would surprise.
 import re
 from datetime import UTC, datetime
 
+import pytest
 from cronsim import CronSim, CronSimError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ridgeline.api.schedules import CRON_HAS_FIVE_FIELDS, CRON_PATTERN
+
+pytestmark = pytest.mark.slow
+
 
 MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
 DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]

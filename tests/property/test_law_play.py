@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,9 @@ from ridgeline.policy.law.memory import LawMemory, SlowMemory
 from ridgeline.policy.law.peak import from_history
 from ridgeline.policy.law.settings import LawSettings
 from tests.property.law_play import BUDGET, DAY, START, LawPlay, plain, speculating
+
+pytestmark = pytest.mark.slow
+
 
 LONG_TICK = 60.0
 

@@ -13,6 +13,9 @@ from ridgeline.sim.requests.reference import PlainEngines
 from ridgeline.sim.requests.traffic import SizeMix, Sizes
 from ridgeline.sim.requests.truth import ProfileTruth, Truth
 
+pytestmark = pytest.mark.slow
+
+
 TICK = 15.0
 MIX = SizeMix(prompt=300.0, prompt_variation=1.0, output=60.0, output_variation=1.0)
 

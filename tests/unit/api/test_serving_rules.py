@@ -139,12 +139,14 @@ GOOD_PROFILES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SPEC)
 def test_cel_and_model_accept_the_same_specs(spec: Spec) -> None:
     assert (cel_findings(spec) == []) == (invalid_fields(body(spec)) == ())
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(RANGE, min_size=1, max_size=4) | RISING)
 def test_cel_and_model_accept_the_same_ranges(rows: list[Spec]) -> None:

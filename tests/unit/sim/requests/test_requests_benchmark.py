@@ -14,6 +14,9 @@ from ridgeline.sim.requests.truth import crossing
 from tests.unit.sim.requests.settings_for_tests import truth
 from tests.unit.sim.requests.test_requests_fleet import seen_with
 
+pytestmark = pytest.mark.slow
+
+
 FEW = ("fixed-20",)
 
 

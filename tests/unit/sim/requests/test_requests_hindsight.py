@@ -11,6 +11,9 @@ from ridgeline.sim.requests.simulate import Switch, simulate
 from ridgeline.sim.requests.traffic import Trace
 from tests.unit.sim.requests.settings_for_tests import MIX, Still, setting, surging, truth
 
+pytestmark = pytest.mark.slow
+
+
 HOUR = 60
 OWN = truth()
 SPEEDS = {name: OWN.speeds(name, prompt=200.0, output=100.0) for name in ("eagle", "none")}
