@@ -135,6 +135,9 @@ class TestWhatItForgets:
     def test_another_active_profile_begins_anew(self) -> None:
         none = facts(active="none")
         assert standing(windows(none, learning=self.DRIFTED)) == [""]
+        both = learned(arm(windows=SETTLED), arm("none", windows=SETTLED))
+        told = replace(self.DRIFTED, learned=both)
+        assert standing(windows(none, known=both, learning=told)) == [""]
 
     def test_what_a_person_took_out_of_status_begins_anew(self) -> None:
         told = replace(self.DRIFTED, learned=learned(arm(), written_at=NOW))

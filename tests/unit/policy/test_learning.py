@@ -115,6 +115,17 @@ class TestWhatOneWindowTeaches:
             )
             assert one == other
 
+    def test_sums_are_exact(self) -> None:
+        prompts = (1e16, 1.0, 1.0, 1.0)
+        for turned in (prompts, prompts[::-1]):
+            some = [
+                engine(prompt_tokens_per_second=each, generated_tokens_per_second=1.0)
+                for each in turned
+            ]
+            learning = after(at(0, facts(replicas=pods(*some))))
+            assert learning.learned is not None
+            assert learning.learned.prefill_per_token == (1e16 + 4.0) / 4.0
+
     def test_a_later_position_never_counts_more_than_an_earlier(self) -> None:
         learning = after(at(0, facts(engines={"acceptance": (0.6, 0.6001, 1.7)})))
         assert of(learning).acceptance == (0.6, 0.6, 0.6)

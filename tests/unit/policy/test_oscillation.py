@@ -102,6 +102,20 @@ def test_going_busier_is_never_held() -> None:
     assert decision.outcome is Outcome.SWITCH
 
 
+def test_going_on_to_a_busier_row_is_not_the_opposite() -> None:
+    close = CutoffTable(
+        (
+            CutoffRow(profile="draft-1b", up_to=19.0, return_below=18.0),
+            *NARROW.rows,
+        )
+    )
+    last = replace(made(1.0, 19.2, to="eagle2"), from_profile="draft-1b")
+    decision = about_to_switch(
+        20.5, settings=settings(cutoff=close), memory=memory(last, towards="none")
+    )
+    assert decision.outcome is Outcome.SWITCH
+
+
 @pytest.mark.parametrize(
     "last",
     [

@@ -211,7 +211,7 @@ class TestLead:
             ((rolled(3600.0, 400.0),), 500.0),
             ((rolled(9000.0, 800.0, Reason.FORCED), rolled(900.0, 400.0)), 1000.0),
             ((rolled(9000.0, 400.0), rolled(900.0, 800.0)), 1000.0),
-            ((rolled(9000.0, 400.0), rolled(900.0, 440.0, Reason.ABOVE_CUTOFF)), 550.0),
+            ((rolled(900.0, 440.0, Reason.ABOVE_CUTOFF),), 550.0),
         ],
     )
     def test_it_follows_rolls_and_does_not_shrink_under_the_one_that_it_led_to(
