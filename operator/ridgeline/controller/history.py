@@ -119,7 +119,7 @@ class Past:
             return view
         name = view.spec.target_ref.name
         key = (telemetry_of(view.basis.resolved), view.serving.namespace, name)
-        found = self._recalled.get(key)
+        found = self._recalled.pop(key, None)
         if found is None:
             return view
         law = view.memory.law
