@@ -8,6 +8,7 @@ Lease back, then closes the connections.
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -168,6 +169,10 @@ class Operator:
             if stop.is_set():
                 priming.cancel()
                 return
+            # What was listed stays for long; the collector need not go through it at every tick
+            # (measured at 1,000 servings of 20 replicas: a seventh of a tick's CPU time).
+            gc.collect()
+            gc.freeze()
             working = [group.create_task(self._relist_for_ever(api), name="relist")]
             watching = group.create_task(self._watch(api, stop), name="watch")
             if leadership is not None:
