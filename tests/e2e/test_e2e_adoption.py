@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -168,11 +169,10 @@ def test_people_see_profile_cutoff_and_reason(
     where = scene.scene.namespace
 
     table = prepared.kubectl("get", "sps", "seen", "-n", where, "-o", "wide")
-    head, row = (line.split() for line in table.splitlines())
-    cells = dict(zip(head, row, strict=False))
+    cells = _cells(table)
     assert cells["TARGET"] == "seen"
     assert cells["PROFILE"] == cells["DESIRED"] == "eagle"
-    assert cells["CUT-OFF"] == "23"
+    assert (cells["CUT-OFF"], cells["ACT-AT"]) == ("23", "")
     assert cells["READY"] == "True"
     assert cells["REASON"] == "BestProfileActive"
 
@@ -201,6 +201,15 @@ def test_people_see_profile_cutoff_and_reason(
     assert missing.returncode == 1
     assert "nobody" in missing.stderr
     assert "kubectl get sps" in missing.stderr
+
+
+def _cells(table: str) -> dict[str, str]:
+    """The cells of a table of one row by their heads; cells stand under them and may be empty."""
+    head, row = table.splitlines()
+    starts = [found.start() for found in re.finditer(r"(?<!\S)\S+(?: \S+)*", head)]
+    ends = [*starts[1:], len(row)]
+    pairs = zip(starts, ends, strict=True)
+    return {head[start:end].strip(): row[start:end].strip() for start, end in pairs}
 
 
 def _explain(cluster: Cluster, name: str, namespace: str) -> subprocess.CompletedProcess[str]:
