@@ -1,7 +1,7 @@
 """Cut-offs that come from the GPU: from the node's label to a roll, and what an odd label does.
 
-The servings of this file follow the Ridge strategy. With K=4 the ridge of an H100, 120 tokens, gives
-24.
+The servings of this file follow the Ridge strategy. With K=4 the ridge of an H100, 120 tokens,
+gives 24.
 """
 
 from __future__ import annotations
