@@ -9,6 +9,8 @@ from typing import Any
 
 from ridgeline.costmodel.curve import Curve
 from ridgeline.costmodel.table import Band, CutoffRow, CutoffTable
+from ridgeline.policy.decide import decide
+from ridgeline.policy.decision import Decision, Outcome
 from ridgeline.policy.facts import EngineFacts, Facts, ReplicaFacts
 from ridgeline.policy.learned import Learned, LearnedArm
 from ridgeline.policy.memory import Memory
@@ -123,3 +125,17 @@ def arm(profile: str = "eagle2", **other: Any) -> LearnedArm:
         drafted=1.0 if profile != "none" else None,
     )
     return replace(usual, **other)
+
+
+def play(level: float, seconds: float, *, active: str = "eagle2", **changed: Any) -> list[Decision]:
+    """Decide every 15 s at one level."""
+    memory, made = Memory(), []
+    for index in range(int(seconds / 15.0) + 1):
+        now = NOW + 15.0 * index
+        seen = facts(level, active=active, now=now)
+        decision = decide(seen, settings(**changed), memory, now)
+        memory = decision.memory
+        made.append(decision)
+        if decision.outcome is Outcome.SWITCH:
+            break
+    return made

@@ -10,21 +10,18 @@ from ridgeline.costmodel.table import CutoffRow, CutoffTable
 from ridgeline.policy import by_law
 from ridgeline.policy.by_law import REASONS, applies, is_saturated, judge, law_settings
 from ridgeline.policy.decide import decide
-from ridgeline.policy.decision import Decision, Outcome
-from ridgeline.policy.explain import explain_lines
+from ridgeline.policy.decision import Outcome
 from ridgeline.policy.facts import Facts, Problem, ReplicaFacts, RolloutFacts
 from ridgeline.policy.law import law
 from ridgeline.policy.law.inputs import LawInputs, RollStrategy
 from ridgeline.policy.law.memory import LawMemory
 from ridgeline.policy.law.settings import LawSettings, Objective
 from ridgeline.policy.law.terms import LawReason, Preference
-from ridgeline.policy.memory import Memory
 from ridgeline.policy.placement import Room
 from ridgeline.policy.roll_plan import RollPlan
 from ridgeline.policy.schedule import ScheduleState, Window
 from ridgeline.policy.settings import Stabilization
 from ridgeline.policy.situation import Situation
-from ridgeline.policy.wording import number
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.schedules import ScheduleAction
 from tests.unit.policy import moments
@@ -36,6 +33,7 @@ from tests.unit.policy.predicted import (
     WINDOW,
     engine,
     facts,
+    play,
     pods,
     settings,
     situation,
@@ -317,20 +315,6 @@ class TestSaturation:
         assert not is_saturated(situation(facts(replicas=[])))
 
 
-def play(level: float, seconds: float, *, active: str = "eagle2", **changed: Any) -> list[Decision]:
-    """Decide every 15 s at one level."""
-    memory, made = Memory(), []
-    for index in range(int(seconds / 15.0) + 1):
-        now = NOW + 15.0 * index
-        seen = facts(level, active=active, now=now)
-        decision = decide(seen, settings(**changed), memory, now)
-        memory = decision.memory
-        made.append(decision)
-        if decision.outcome is Outcome.SWITCH:
-            break
-    return made
-
-
 class TestInDecide:
     def test_every_reason_of_the_law_has_a_name_for_people(self) -> None:
         assert set(REASONS) == set(LawReason)
@@ -372,48 +356,3 @@ class TestInDecide:
         assert decision.reason is Reason.NO_DATA
         assert decision.memory.law.slow == before.memory.law.slow
         assert decision.recommended is None
-
-
-class TestInExplain:
-    def test_every_number_of_the_law_has_a_line(self) -> None:
-        last = play(5.0, 300.0)[-1]
-        lines = explain_lines(last, settings())
-        told = lines[lines.index("The control law:") + 1 :][:7]
-        act = last.diagnostics.law.act_at if last.diagnostics.law else None
-        assert act is not None
-        assert told == (
-            "  demand D: 2000 tokens/s",
-            "  border: eagle2 to none, mode Insured",
-            "  cut-off D*: 8000 tokens/s (B* 40 requests per engine)",
-            f"  roll-safe demand D_safe: {number(act.safe_demand)} tokens/s",
-            f"  off above D_off: {number(act.off_demand or 0.0)} tokens/s "
-            f"(B_off {number(act.off_concurrency or 0.0)} requests per engine)",
-            f"  on below D_on: {number(act.on_demand)} tokens/s "
-            f"(B_on {number(act.on_concurrency)} requests per engine)",
-            "  expected peak P: not known",
-        )
-
-    def test_in_regret_mode_what_staying_has_cost_stands_beside_the_cost_of_a_roll(self) -> None:
-        law_decision = play(5.0, 60.0)[-1].diagnostics.law
-        assert law_decision is not None
-        assert law_decision.act_at is not None
-        act = replace(law_decision.act_at, roll_cost=120.0, peak=0.8)
-        made = replace(law_decision, regret=30.0, act_at=act)
-        decision = play(5.0, 60.0)[-1]
-        shown = replace(decision, diagnostics=replace(decision.diagnostics, law=made))
-        lines = explain_lines(shown, settings())
-        assert "  expected peak P: 0.8 times D*" in lines
-        assert "  staying has cost 30 request-seconds, a roll costs 120" in lines
-
-    def test_while_it_sees_nothing_it_says_so(self) -> None:
-        blind = facts(replicas=[moments.replica("blind")], desired=1)
-        lines = explain_lines(decide(blind, settings(), Memory(), NOW), settings())
-        start = lines.index("The control law:")
-        assert lines[start + 1 : start + 3] == (
-            "  demand D: not known",
-            "  where it acts cannot be told now",
-        )
-
-    def test_without_the_law_it_has_no_lines(self) -> None:
-        lines = explain_lines(moments.about_to_switch(), moments.settings())
-        assert "The control law:" not in lines
