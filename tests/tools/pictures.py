@@ -330,11 +330,18 @@ CHARTS: Final[Mapping[str, Callable[[], Chart]]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw every picture and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.tools.pictures")
+    return drawn_by("python -m tests.tools.pictures", CHARTS, arguments)
+
+
+def drawn_by(
+    program: str, charts: Mapping[str, Callable[[], Chart]], arguments: Sequence[str] | None
+) -> int:
+    """Draw charts into the folder that the arguments name, and return the exit status."""
+    parser = argparse.ArgumentParser(prog=program)
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
     folder: Path = parser.parse_args(arguments).folder
     folder.mkdir(parents=True, exist_ok=True)
-    for name, chart in CHARTS.items():
+    for name, chart in charts.items():
         (folder / name).write_text(svg(chart()), encoding="utf-8")
     return 0
 
