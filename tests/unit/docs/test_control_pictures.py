@@ -6,20 +6,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from tests.tools.control_picture_facts import capacities, off_share, safe_share, worth
 
 from benchmarks.control_scenarios import Scenario
 from ridgeline.render.plots import Chart, svg
-from tests.tools import control_pictures
-from tests.tools.control_pictures import (
-    CHARTS,
-    REASONED,
-    SIMULATED,
-    capacities,
-    off_share,
-    safe_share,
-    within,
-    worth,
-)
+from tests.tools import control_picture_facts, control_pictures
+from tests.tools.control_pictures import CHARTS, REASONED, SIMULATED, within
 from tests.tools.picture_check import alike
 from tests.tools.pictures import FOLDER
 
@@ -54,16 +46,16 @@ def test_the_committed_picture_is_what_the_law_tells_now(name: str) -> None:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Few short days, with what is drawn from them forgotten before and after."""
-    whole = control_pictures.scenario
+    whole = control_picture_facts.scenario
 
     def shortened(**asked: object) -> Scenario:
         return replace(whole(**asked), hours=2.5)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(control_pictures, "scenario", shortened)
+    monkeypatch.setattr(control_picture_facts, "scenario", shortened)
     monkeypatch.setattr(control_pictures, "PLATEAUS", (0.6, 1.0))
-    monkeypatch.setattr(control_pictures, "GATE_SEEDS", (1,))
+    monkeypatch.setattr(control_picture_facts, "GATE_SEEDS", (1,))
     monkeypatch.setattr(control_pictures, "CROWD_MINUTES", (5.0, 15.0))
-    kept = (control_pictures.days, control_pictures.losses, control_pictures.crowd)
+    kept = (control_picture_facts.days, control_picture_facts.losses, control_picture_facts.crowd)
     for each in kept:
         each.cache_clear()
     yield
