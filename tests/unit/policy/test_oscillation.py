@@ -96,6 +96,12 @@ def test_a_switch_that_undid_nothing_locks_its_own_load_alone(before: Switch) ->
     assert returning(18.0, before, made(3.0, 20.5)).reason is Reason.OSCILLATION_LOCKED
 
 
+def test_rows_that_a_person_turned_round_since_then_are_no_oscillation() -> None:
+    # It was switched to none as the quieter profile; by the table of now that went busier.
+    turned = replace(made(2.0, 18.0), reason=Reason.BELOW_CUTOFF)
+    assert returning(18.0, turned).outcome is Outcome.SWITCH
+
+
 def test_going_busier_is_never_held() -> None:
     remembered = memory(made(1.0, 20.4, to="eagle2"), towards="none")
     decision = about_to_switch(20.4, settings=settings(cutoff=NARROW), memory=remembered)
