@@ -16,8 +16,8 @@ from ridgeline.cli.cutoff_flags import (
     check_accelerator,
     check_model,
     check_number,
-    check_version,
     profiles_of_flags,
+    version_of_flag,
 )
 from ridgeline.cli.cutoff_output import AsJson, PlotFile, check_plot, put_out
 from ridgeline.controller.basis import Knowledge
@@ -96,15 +96,15 @@ def cutoff(  # noqa: PLR0913 (one parameter for each option)
     From files with a serving, or from --model, --accelerator and --profile. Nothing is asked of a
     cluster. With files, options replace what the files say.
     """
-    stated = Stated(
-        context_tokens=context,
-        prefill_per_token=prefill,
-        tensor_parallel=tp,
-        max_num_seqs=max_num_seqs,
-        engine_version=engine_version,
-    )
     try:
         check_plot(plot)
+        stated = Stated(
+            context_tokens=context,
+            prefill_per_token=prefill,
+            tensor_parallel=tp,
+            max_num_seqs=max_num_seqs,
+            engine_version=version_of_flag(engine_version),
+        )
         _check(stated)
         _check_way_in(file or [], serving, profile or [])
         if file:
@@ -135,7 +135,6 @@ def _check_way_in(files: list[Path], serving: str | None, profiles: list[str]) -
 def _check(stated: Stated) -> None:
     check_number("--context", stated.context_tokens, least=0, most=1e8)
     check_number("--prefill", stated.prefill_per_token, least=0, most=1e5)
-    check_version(stated.engine_version)
     if stated.prefill_per_token is not None and stated.context_tokens is None:
         raise FlagError(f"--prefill {stated.prefill_per_token:g}: give --context as well")
 

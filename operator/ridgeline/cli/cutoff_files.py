@@ -23,6 +23,9 @@ from ridgeline.terms.names import ACCELERATOR_KIND, POLICY_KIND, SERVING_KIND
 _NOWHERE: Final = ""
 """Namespace of what comes from files: they stand beside each other whatever they say."""
 
+_LARGEST: Final = 4 * 1024 * 1024
+"""Bytes of a file that is read. etcd takes objects of 1.5 MiB at most, and few belong together."""
+
 Trimmed = TypeVar("Trimmed")
 
 
@@ -74,9 +77,23 @@ def read_files(paths: Sequence[Path], name: str | None, overrides: Mapping[str, 
     )
 
 
+def _text(path: Path) -> str:
+    """Return a file's text; what has no end, or is far too large, is not read."""
+    if path.exists() and not path.is_file():
+        raise FilesError(f"--file {path} is no regular file: save what it holds to a file first")
+    with path.open("rb") as opened:
+        raw = opened.read(_LARGEST + 1)
+    if len(raw) > _LARGEST:
+        raise FilesError(
+            f"--file {path} is larger than {_LARGEST >> 20} MiB: give the serving and what belongs "
+            "to it alone"
+        )
+    return raw.decode("utf-8")
+
+
 def _bodies(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        found = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+        found = list(yaml.safe_load_all(_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise FilesError(f"--file {path} cannot be read: {why}") from error

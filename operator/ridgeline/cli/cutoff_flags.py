@@ -34,9 +34,9 @@ _RATES: Final = (
     "give a rate for each position such as 0.7,0.5,0.3, one rate per token such as 0.7, or an "
     "acceptance length such as 2.4"
 )
-_NAMED: Final = re.compile(
-    r"(?:(?P<name>[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)=)?(?P<rest>.*)", re.DOTALL
-)
+_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_VERSION: Final = re.compile(r"[vV]?([0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?)")
+_OFF: Final = ("none", "disabled", "off")
 
 
 def profiles_of_flags(texts: Sequence[str]) -> tuple[Profile, ...]:
@@ -58,9 +58,13 @@ def profiles_of_flags(texts: Sequence[str]) -> tuple[Profile, ...]:
 
 
 def _profile(text: str) -> Profile:
-    name, rest = _named(text)
+    name, rest = _named("--profile", text)
     word, _, more = rest.partition(":")
     count, _, model = more.partition(":")
+    if word.casefold() in _OFF:
+        raise FlagError(
+            f"--profile {text}: the profile without speculation is added by itself: leave it out"
+        )
     method = _METHODS.get(word.casefold().replace("-", "").replace("_", ""))
     if method is None:
         methods = "eagle, eagle3, draft, ngram, mtp and suffix"
@@ -91,10 +95,17 @@ def _lookahead(text: str, count: str) -> int:
     return int(count)
 
 
-def _named(text: str) -> tuple[str, str]:
+def _named(option: str, text: str) -> tuple[str, str]:
     """Split `NAME=REST`; the name is empty where there is none."""
-    found = _NAMED.fullmatch(text)
-    return (found["name"] or "", found["rest"]) if found else ("", text)
+    name, equals, rest = text.partition("=")
+    if not equals or ":" in name:
+        return "", text
+    if not _NAME.fullmatch(name):
+        raise FlagError(
+            f"{option} {text}: {name!r} is no name of a profile: use small letters, digits and "
+            "dashes, no dash at the ends"
+        )
+    return name, rest
 
 
 def acceptance_of_flags(
@@ -108,7 +119,7 @@ def acceptance_of_flags(
     found: dict[str, tuple[float, ...]] = {}
     speculating = [each for each in profiles if each.method.speculates]
     for text in texts:
-        name, rest = _named(text)
+        name, rest = _named("--acceptance", text)
         meant = [each for each in speculating if name in ("", each.name)]
         if not meant:
             names = ", ".join(each.name for each in speculating)
@@ -124,6 +135,7 @@ def _rates(text: str, told: str, profile: Profile) -> tuple[float, ...]:
     lookahead = profile.num_speculative_tokens
     if len(known) < len(numbers) or min(known) < 0:
         raise FlagError(f"--acceptance {text}: {_RATES}")
+    _refuse_unclear(text, known, profile)
     if len(known) == 1 and known[0] > 1:
         if lookahead is None or known[0] > lookahead + 1:
             most = "not known" if lookahead is None else f"at most {lookahead + 1}"
@@ -137,6 +149,28 @@ def _rates(text: str, told: str, profile: Profile) -> tuple[float, ...]:
             f"at most 1 and never rises: {_RATES}"
         )
     return tuple(known)
+
+
+def _refuse_unclear(text: str, numbers: Sequence[float], profile: Profile) -> None:
+    """Refuse a 1, which may be a rate or a length, and a list that leaves a position out."""
+    lookahead = profile.num_speculative_tokens
+    if list(numbers) == [1.0]:
+        every = "1,1" if lookahead is None else f"{lookahead + 1}"
+        raise FlagError(
+            f"--acceptance {text}: a rate of 1 (every draft is accepted) and an acceptance length "
+            f"of 1 (none is) look alike: for {profile.name} write {every} for every draft, 0 for "
+            "none"
+        )
+    if lookahead is not None and len(numbers) not in (1, lookahead):
+        raise FlagError(
+            f"--acceptance {text}: {profile.name} drafts {_some(lookahead, 'token')} and "
+            f"{_some(len(numbers), 'rate')} are given: give one for each position, with "
+            f"{profile.name}= before them where profiles differ, or one rate per token"
+        )
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _finite(text: str) -> float | None:
@@ -189,14 +223,16 @@ def check_number(option: str, value: float | None, *, least: float, most: float)
         raise FlagError(f"{option} {value}: give {least:g} to {most:g}")
 
 
-def check_version(version: str | None) -> None:
-    """Refuse what is no version.
+def version_of_flag(text: str | None) -> str | None:
+    """Return a version of vLLM without the `v` of its tags and images; `None` for none.
 
     Raises:
         FlagError: It is not written as vLLM writes its versions.
     """
-    if version is not None and not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?", version):
-        raise FlagError(f"--engine-version {version}: write it as 0.24.0")
+    found = None if text is None else _VERSION.fullmatch(text.strip())
+    if text is not None and found is None:
+        raise FlagError(f"--engine-version {text}: write it as 0.24.0")
+    return None if found is None else found[1]
 
 
 def _like(name: str, names: Iterable[str]) -> str:

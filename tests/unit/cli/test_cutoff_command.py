@@ -190,7 +190,15 @@ def test_without_an_acceptance_it_is_a_first_contact() -> None:
 
 @pytest.mark.parametrize(
     ("acceptance", "length"),
-    [("0.6,0.3,0.1", 2.0), ("0.5", 1 + 0.5 + 0.25 + 0.125), ("2.4", 2.4), ("eagle3-3=2", 2.0)],
+    [
+        ("0.6,0.3,0.1", 2.0),
+        ("0.5", 1 + 0.5 + 0.25 + 0.125),
+        ("2.4", 2.4),
+        ("eagle3-3=2", 2.0),
+        ("4", 4.0),
+        ("0", 1.0),
+        ("0.999", 3.994),
+    ],
 )
 def test_acceptance_is_by_position_per_token_or_a_length(acceptance: str, length: float) -> None:
     told = document(with_flags("--json", acceptance=acceptance))
@@ -241,8 +249,18 @@ def test_every_kind_of_profile_can_be_named() -> None:
         ({"acceptance": "x"}, ["--acceptance x", "0.7,0.5,0.3"]),
         ({"acceptance": "nan"}, ["--acceptance nan"]),
         ({"acceptance": "-0.1"}, ["--acceptance -0.1"]),
-        ({"acceptance": "0.3,0.5"}, ["--acceptance 0.3,0.5", "never rises"]),
-        ({"acceptance": "1.2,0.5"}, ["--acceptance 1.2,0.5", "at most 1"]),
+        ({"acceptance": "0.3,0.5,0.1"}, ["--acceptance 0.3,0.5,0.1", "never rises"]),
+        ({"acceptance": "1.2,0.5,0.1"}, ["--acceptance 1.2,0.5,0.1", "at most 1"]),
+        ({"acceptance": "1"}, ["--acceptance 1:", "eagle3-3 write 4 for every", "0 for none"]),
+        ({"acceptance": "eagle3-3=1.0"}, ["--acceptance eagle3-3=1.0", "look alike"]),
+        ({"profile": "suffix", "acceptance": "1"}, ["write 1,1 for every", "0 for none"]),
+        ({"acceptance": "0.5,0.3"}, ["--acceptance 0.5,0.3", "eagle3-3 drafts 3 ", "2 rates"]),
+        ({"acceptance": "0.5,0.3,0.2,0.1"}, ["eagle3-3 drafts 3 tokens", "4 rates"]),
+        ({"acceptance": "Eagle=0.5"}, ["--acceptance Eagle=0.5", "'Eagle' is no name"]),
+        ({"profile": "My_Head=eagle3:3"}, ["--profile My_Head=eagle3:3", "'My_Head' is no name"]),
+        ({"profile": "none"}, ["--profile none", "added by itself"]),
+        ({"profile": "off=Disabled"}, ["--profile off=Disabled", "added by itself"]),
+        ({"engine_version": "v"}, ["--engine-version v:", "0.24.0"]),
         ({"acceptance": "4.5"}, ["--acceptance 4.5", "at most 4"]),
         ({"profile": "suffix", "acceptance": "2.4"}, ["--acceptance 2.4", "not known"]),
         ({"acceptance": "other=0.5"}, ["--acceptance other=0.5", "eagle3-3"]),
@@ -263,6 +281,17 @@ def test_a_wrong_option_is_told_in_one_line_with_the_way_out(
     assert len(result.stderr.strip().splitlines()) == 1
     for each in told:
         assert each in result.stderr
+
+
+def test_suffix_without_a_lookahead_takes_any_number_of_rates() -> None:
+    told = document(with_flags("--json", profile="suffix", acceptance="0.6,0.4"))
+    assert profile_of(told, "suffix")["acceptanceFrom"] == "Stated"
+
+
+def test_a_version_may_be_written_as_its_tag() -> None:
+    tagged = document(with_flags("--json", engine_version="v0.24.0"))
+    assert tagged == document(with_flags("--json", engine_version="0.24.0"))
+    assert tagged["facts"]["engine"] == "vLLM 0.24.0"
 
 
 def test_every_gpu_of_the_catalogue_is_named_to_who_asks_for_another() -> None:
@@ -524,6 +553,23 @@ def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
     assert "UTF-8" in run("--file", str(path)).stderr
 
 
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "."])
+def test_a_file_that_is_no_regular_one_is_not_read(path: str) -> None:
+    result = run("--file", path)
+    assert result.exit_code == 1
+    assert f"--file {path} is no regular file" in result.stderr
+
+
+def test_a_file_far_too_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "large.yaml"
+    path.write_text("@" * (4 << 20))
+    assert "is not YAML" in run("--file", str(path)).stderr
+    path.write_text("@" * ((4 << 20) + 1))
+    result = run("--file", str(path))
+    assert result.exit_code == 1
+    assert "is larger than 4 MiB" in result.stderr
+
+
 def test_one_of_several_servings_is_named(tmp_path: Path) -> None:
     other = {**serving(accelerator="l4"), "metadata": {"name": "other"}}
     given = files(tmp_path, DEPLOYMENT, SERVING, other)
@@ -563,7 +609,7 @@ def test_without_matplotlib_one_line_tells_how_to_get_it(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = with_flags("--plot", str(tmp_path / "plot.png"))
     assert result.exit_code == 1
-    assert "pip install ridgeline[plot]" in result.stderr
+    assert "pip install '.[plot]'" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert with_flags().exit_code == 0
 
