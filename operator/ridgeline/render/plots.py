@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLOURS: Final = ("#0b6e99", "#c2410c", "#2f7d32", "#7b2d8b", "#8a6d00", "#b0256b", "#455a64")
 """Of the lines, in their order; each has a contrast of 4 and more against white."""
 
-WAY_OUT: Final = "plots need matplotlib: pip install ridgeline[plot]"
+WAY_OUT: Final = "plots need matplotlib: pip install '.[plot]' in a checkout of ridgeline"
 
 _STYLE: Final[Any] = {
     "svg.hashsalt": "ridgeline",

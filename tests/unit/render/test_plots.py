@@ -99,7 +99,7 @@ def test_a_person_s_own_settings_do_not_change_a_chart() -> None:
 
 def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(PlotsNeedMatplotlibError, match=r"pip install ridgeline\[plot\]"):
+    with pytest.raises(PlotsNeedMatplotlibError, match=r"pip install '\.\[plot\]'"):
         svg(CHART)
 
 

@@ -9,7 +9,8 @@ try:
     import numpy as _numpy
 except ImportError as missing:
     raise ImportError(
-        f"the request-level simulator needs {missing.name}: pip install 'ridgeline[simulate]'"
+        f"the request-level simulator needs {missing.name}: "
+        "pip install '.[simulate]' in a checkout of ridgeline"
     ) from missing
 
 del _numba, _numpy

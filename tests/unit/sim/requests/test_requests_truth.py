@@ -161,5 +161,5 @@ def test_a_trace_that_is_none_is_refused(tmp_path: Path, text: str, message: str
 def test_a_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "ridgeline.sim.requests")
-    with pytest.raises(ImportError, match=r"pip install 'ridgeline\[simulate\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[simulate\]'"):
         importlib.import_module("ridgeline.sim.requests")
