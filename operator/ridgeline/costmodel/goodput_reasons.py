@@ -99,6 +99,22 @@ def flat(name: str) -> str:
     )
 
 
+def loses(name: str, ratio: float, concurrency: float) -> str:
+    """Say that a range which a profile was given holds a loss."""
+    return (
+        f"{name}: at {number(concurrency)} requests it is predicted to yield {number(ratio)} times "
+        "what none yields, though its range holds that too: compare both profiles"
+    )
+
+
+def only_when_busy(name: str) -> str:
+    """Say that a profile is predicted to pay on busy servers and not on quiet ones."""
+    return (
+        f"{name}: it is predicted to pay only when the servers are busy, which rests on weak "
+        "constants (steps above the captured size): compare both profiles"
+    )
+
+
 def perhaps(name: str) -> str:
     """Return that a loss is smaller than its error."""
     return f"{name} may pay after all: its predicted loss is within the error of the prediction"

@@ -144,6 +144,7 @@ def goodput_table(
         tuple(_cutoff_rows(task, rows)),
         verdict=_verdict(task, rows, doubted=bool(doubted)),
         reasons=(*_reasons(task, rows, workload), *left, *doubted),
+        doubts=tuple(doubted),
         curves=tuple(
             _curve(each, points, goodputs)
             for each, goodputs in zip(known, task.goodputs, strict=True)
@@ -291,7 +292,38 @@ def _unsure(task: _Task, rows: _Rows) -> list[str]:
             found.append(words.flat(name))
     if not rows.borders:
         found.extend(_unsure_alone(task, rows.found.runs[0].arm))
+    return [*found, *_losses(task, rows, task.off), *_only_when_busy(task, rows, task.off)]
+
+
+def _losses(task: _Task, rows: _Rows, off: int) -> list[str]:
+    """Return where a range that was given to one profile is a loss against none by the numbers.
+
+    A profile has one range, so one that is best in two keeps the larger; what lies between them
+    then goes to a neighbour, whatever it costs.
+    """
+    found = []
+    for run in rows.found.runs:
+        if run.arm == off:
+            continue
+        pairs = zip(task.goodputs[run.arm], task.goodputs[off], strict=True)
+        ratios = [one / none for one, none in pairs][run.first : run.last + 1]
+        worst = min(ratios)
+        if worst < 1.0 - task.margin:
+            at = task.points[run.first + ratios.index(worst)]
+            found.append(words.loses(task.models[run.arm].arm.name, worst, at))
     return found
+
+
+def _only_when_busy(task: _Task, rows: _Rows, off: int) -> list[str]:
+    """Return which profiles would be switched on by load alone, and were not seen to pay there."""
+    arms = [run.arm for run in rows.found.runs]
+    after = arms[arms.index(off) + 1 :] if off in arms else []
+    none = task.models[off].arm
+    return [
+        words.only_when_busy(task.models[each].arm.name)
+        for each in after
+        if not (none.calibration.seen and task.models[each].arm.calibration.seen)
+    ]
 
 
 def _unsure_alone(task: _Task, only: int) -> list[str]:

@@ -63,6 +63,7 @@ class CutoffTable:
         verdict: Whether speculation is worth having; only a table that says Yes may be acted on.
             A table that a person wrote says Yes.
         reasons: What the rows and the verdict rest on, as sentences for a person.
+        doubts: Those of the reasons that make it undecided, where the strategy tells them apart.
         curves: Throughput by concurrency of each profile that a cost model predicted; empty where
             no model did.
 
@@ -75,6 +76,7 @@ class CutoffTable:
     rows: tuple[CutoffRow, ...]
     verdict: Verdict = Verdict.YES
     reasons: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     curves: tuple[Curve, ...] = ()
 
     def __post_init__(self) -> None:
@@ -113,6 +115,7 @@ class CutoffTable:
             self,
             verdict=Verdict.UNDECIDED if doubted else self.verdict,
             reasons=self.reasons + reasons,
+            doubts=self.doubts + (reasons if undecided else ()),
         )
 
     def curve(self, profile: str) -> Curve | None:

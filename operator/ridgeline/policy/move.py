@@ -318,7 +318,7 @@ def verdict(move: Move) -> Verdict:
     return held(
         Reason.CUTOFF_UNDECIDED,
         f"{move.because}, and {move.profile} may be better, but the cut-off is undecided: "
-        f"{'; '.join(table.reasons)}; {_way_out(move)}",
+        f"{'; '.join(table.doubts or table.reasons)}; {_way_out(move)}",
     )
 
 

@@ -64,8 +64,8 @@ def _undid(table: CutoffTable, before: Switch, last: Switch) -> bool:
 def _went_busier(table: CutoffTable, switch: Switch) -> bool | None:
     """Tell whether a switch went to a busier row; `None` when that cannot be said of this table.
 
-    It cannot when a profile has no row any more, or when the rows have been turned round since: what
-    was busier when it was decided must still be.
+    It cannot when a profile has no row any more, or when the rows have been turned round since:
+    what was busier when it was decided must still be.
     """
     before = table.index_of(switch.from_profile) if switch.from_profile is not None else None
     after = table.index_of(switch.to_profile)

@@ -246,11 +246,13 @@ def _stays(moment: Moment) -> str:
         told += f"; {above.busier} is for more than {number(above.off_demand)} tokens/s"
     if beneath is not None and beneath.on_demand > 0:
         told += f"; {beneath.quieter} is for less than {number(beneath.on_demand)} tokens/s"
-    elif beneath is not None:
+    elif beneath is not None and moment.inputs.strategy.unavailable >= moment.inputs.replicas:
         told += (
             f"; a roll to {beneath.quieter} would stop every replica at once: let the Deployment "
             "surge (maxSurge 1, maxUnavailable 0)"
         )
+    elif beneath is not None:
+        told += f"; {beneath.quieter} pays at no demand by what is predicted for it"
     return told
 
 
