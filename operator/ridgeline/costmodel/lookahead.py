@@ -89,6 +89,12 @@ def _models(
     deployment: Deployment, arm: Arm, workload: Workload, *, drafter_stays: bool
 ) -> list[StepModel] | CannotSay:
     """Return the step model of each K from 0 up."""
+    if arm.method is Method.SUFFIX:
+        # A lookahead of 0 means "as many as it finds" here: there is none to choose from.
+        return CannotSay(
+            reason=f"{arm.name}: suffix decoding drafts as many tokens as it finds",
+            way_out="there is no lookahead to choose",
+        )
     if not arm.method.speculates:
         return CannotSay(
             reason=f"{arm.name} does not speculate", way_out="ask for a profile that does"

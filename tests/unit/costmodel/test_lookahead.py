@@ -82,3 +82,10 @@ def test_an_estimate_above_what_is_admitted_stays_at_the_most() -> None:
     assert not more.admitted
     assert more.tokens_per_second == most.tokens_per_second
     assert more.tpot_seconds == most.tpot_seconds
+
+
+def test_suffix_decoding_has_no_lookahead_to_choose() -> None:
+    suffix = arm(1.6, 8, None, Method.SUFFIX)
+    found = lookahead_schedule(on(), suffix, CHAT)
+    assert isinstance(found, CannotSay)
+    assert "as many tokens as it finds" in found.reason
