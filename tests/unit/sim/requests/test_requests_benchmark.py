@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import control
+from benchmarks import control, control_run
 from benchmarks.control_rivals import RIVALS, Threshold, Windows
 from benchmarks.control_run import BOUND, CellOfSeed, Outcome, rows, run_cell
 from benchmarks.control_scenarios import further, headline, prepare, stretched
@@ -153,3 +153,15 @@ def test_an_unknown_law_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         control.main(["--only", "nonsense"])
     assert "--only nonsense: choose from always-eagle" in capsys.readouterr().err
+
+
+def test_a_law_whose_queue_outgrows_the_simulator_has_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def overflowing(setting: object, controller: object) -> object:
+        raise OverflowError("too many requests are open at once")
+
+    monkeypatch.setattr(control_run, "simulate", overflowing)
+    (scenario, *_) = headline(1.0)
+    found = run_cell((scenario, 1, FEW))
+    assert {each.latency for each in found.outcomes.values()} == {3600.0}
