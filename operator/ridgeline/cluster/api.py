@@ -26,6 +26,8 @@ from ridgeline.cluster.errors import (
     StaleVersionError,
     UnavailableError,
 )
+from ridgeline.cluster.kubeconfig import UNUSABLE, check_kubeconfig, unusable
+from ridgeline.cluster.unreachable import address_of, why_unreachable
 
 APPLY: Final = "application/apply-patch+yaml; charset=utf-8"
 """Content type of server-side apply. The parameter makes the client send our bytes as they are."""
@@ -59,6 +61,7 @@ class KubernetesApi:
     def __init__(self, client: ApiClient, timeout_seconds: float = 10.0) -> None:
         self.client = client
         self._timeout_seconds = timeout_seconds
+        self._server = f"the Kubernetes API at {address_of(client.configuration.host)}"
 
     @classmethod
     async def connect(
@@ -69,7 +72,14 @@ class KubernetesApi:
         Raises:
             ClusterError: There is neither a usable kubeconfig nor a service account.
         """
-        client = ApiClient(configuration=await _configuration(kubeconfig))
+        configuration = await _configuration(kubeconfig)
+        try:
+            client = ApiClient(configuration=configuration)
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"cannot connect to Kubernetes: the certificates or keys of "
+                f"{kubeconfig or 'the service account'} cannot be used; correct them"
+            ) from error
         client.user_agent = user_agent
         return cls(client, timeout_seconds)
 
@@ -101,10 +111,11 @@ class KubernetesApi:
         """
         if kubeconfig is None:
             return "default"
+        check_kubeconfig(kubeconfig)
         try:
             _, context = config.list_kube_config_contexts(config_file=kubeconfig)
-        except (config.ConfigException, OSError) as error:
-            raise ClusterError(f"cannot read the kubeconfig: {error}") from error
+        except UNUSABLE as error:
+            raise unusable(kubeconfig, error) from None
         return str((context.get("context") or {}).get("namespace") or "default")
 
     async def close(self) -> None:
@@ -139,11 +150,12 @@ class KubernetesApi:
             )
             data = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            why = why_unreachable(error, self._timeout_seconds)
             raise UnavailableError(
-                f"the Kubernetes API did not answer {method} {path}: {error!r}"
+                f"{self._server} did not answer {method} {path}: {why}"
             ) from error
         except ApiException as error:
-            raise UnavailableError(f"the Kubernetes API did not answer: {error.reason}") from error
+            raise UnavailableError(f"{self._server} did not answer: {error.reason}") from error
         if response.status >= 400:
             raise error_of(response.status, data)
         answer = _json_object(data)
@@ -185,15 +197,20 @@ class KubernetesApi:
 
 async def _configuration(kubeconfig: str | None) -> Configuration:
     configuration = Configuration()
-    try:
-        if kubeconfig is None:
+    if kubeconfig is None:
+        try:
             config.load_incluster_config(client_configuration=configuration)
-        else:
-            await config.load_kube_config(
-                config_file=kubeconfig, client_configuration=configuration
-            )
-    except (config.ConfigException, OSError) as error:
-        raise ClusterError(f"cannot connect to Kubernetes: {error}") from error
+        except (config.ConfigException, OSError) as error:
+            raise ClusterError(
+                "cannot connect to Kubernetes: there is no kubeconfig, and no service account of a "
+                f"Pod ({str(error).rstrip('.')}); name a kubeconfig with --kubeconfig or KUBECONFIG"
+            ) from error
+        return configuration
+    check_kubeconfig(kubeconfig)
+    try:
+        await config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+    except UNUSABLE as error:
+        raise unusable(kubeconfig, error) from None
     return configuration
 
 

@@ -13,6 +13,7 @@ from kubernetes.aio.config import incluster_config
 
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, RefusedError, UnavailableError
+from ridgeline.cluster.unreachable import address_of
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -73,20 +74,91 @@ async def test_the_token_of_a_service_account(
     assert found.ca_path == str(tmp_path / "ca.crt")
 
 
-@pytest.mark.parametrize("missing", ["no file", "no cluster", "nothing at all"])
-async def test_no_way_to_connect_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
+async def test_without_any_credentials_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    (tmp_path / "broken").write_text("apiVersion: v1\nkind: Config\n")
-    given = {
-        "no file": str(tmp_path / "nowhere"),
-        "no cluster": str(tmp_path / "broken"),
-        "nothing at all": None,
-    }[missing]
+    with pytest.raises(
+        ClusterError, match=r"cannot connect to Kubernetes: there is no kubec.*KUBE"
+    ):
+        await KubernetesApi.connect(None, user_agent="test")
 
-    with pytest.raises(ClusterError, match="cannot connect to Kubernetes"):
-        await KubernetesApi.connect(given, user_agent="test")
+
+_CONTEXT = "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "there is no such file"),
+        (b"", "it is empty"),
+        (b"- a", "it holds a list and no kubeconfig"),
+        (b"hush", "it holds a str and no kubeconfig"),
+        (b"a: b\nc: [hush", "it is not YAML, see line 2"),
+        (b"a: 2026-13-41", "it is not YAML"),
+        (b"\xff\xfe\x00", "it is no UTF-8 text"),
+        (b"kind: Config", "expected key current-context"),
+        (b"clusters: 3", "its clusters are no list of objects"),
+        (b"users: [hush]", "its users are no list of objects"),
+        (_CONTEXT.encode(), "expected object with name k"),
+        (
+            f"{_CONTEXT}clusters: [{{name: k, cluster: {{server: 5}}}}]".encode(),
+            "a field of its current context",
+        ),
+        (
+            f"{_CONTEXT}clusters: [{{name: k, cluster: {{server: 'https://k', "
+            "certificate-authority: /no/such/ca}}]\n"
+            "users: [{name: u, user: {token: hush}}]".encode(),
+            "a file that it names, /no/such/ca, is not there",
+        ),
+        # The client's own words quote such a user as a whole.
+        (
+            f"{_CONTEXT}clusters: [{{name: k, cluster: {{server: 'https://k'}}}}]\n"
+            "users: [{name: u, token: hush}]".encode(),
+            "expected key user",
+        ),
+    ],
+)
+async def test_a_broken_kubeconfig_is_told_in_one_line_without_secrets(
+    tmp_path: Path, content: bytes | None, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "kubeconfig"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ClusterError) as first:
+        await KubernetesApi.credentials(str(path))
+    with pytest.raises(ClusterError) as second:
+        await KubernetesApi.connect(str(path), user_agent="test")
+    with contextlib.suppress(ClusterError):
+        await KubernetesApi.usual_namespace(str(path))
+    said = str(first.value)
+    assert said == str(second.value)
+    assert told in said
+    assert f"kubeconfig {path}: " in said
+    assert "name another with --kubeconfig or KUBECONFIG" in said
+    assert "\n" not in said
+    assert "hush" not in said
+    assert not caplog.records
+
+
+async def test_what_is_no_regular_file_is_not_read() -> None:
+    with pytest.raises(ClusterError, match="kubeconfig /dev/zero: it is no regular file"):
+        await KubernetesApi.usual_namespace("/dev/zero")
+
+
+async def test_of_several_kubeconfigs_one_may_be_missing(tmp_path: Path) -> None:
+    there = kubeconfig(tmp_path, "https://k.example")
+    found = await KubernetesApi.credentials(f"{tmp_path / 'missing'}:{there}")
+    assert found.server == "https://k.example"
+
+
+async def test_certificates_that_are_none_are_told(tmp_path: Path) -> None:
+    (tmp_path / "ca").write_text("hush")
+    path = tmp_path / "kubeconfig"
+    path.write_text(
+        f"{_CONTEXT}clusters: [{{name: k, cluster: {{server: 'https://k', "
+        f"certificate-authority: {tmp_path}/ca}}}}]\nusers: [{{name: u, user: {{token: hush}}}}]"
+    )
+    with pytest.raises(ClusterError, match=f"certificates or keys of {path} cannot be used"):
+        await KubernetesApi.connect(str(path), user_agent="test")
 
 
 async def test_a_request_carries_credentials_and_name(tmp_path: Path) -> None:
@@ -149,7 +221,9 @@ async def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path) -> None
         return web.Response()
 
     async with answering(answer, tmp_path, timeout_seconds=0.2) as api:
-        with pytest.raises(UnavailableError, match="did not answer GET /x"):
+        with pytest.raises(
+            UnavailableError, match=r"did not answer GET /x: no answer within 0\.2 s"
+        ):
             async with asyncio.timeout(20):
                 await api.request("GET", "/x")
         done.set()
@@ -157,9 +231,29 @@ async def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path) -> None
 
 async def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
     api = await KubernetesApi.connect(kubeconfig(tmp_path, "http://127.0.0.1:1"), user_agent="test")
-    with pytest.raises(UnavailableError, match="did not answer"):
+    with pytest.raises(UnavailableError) as told:
         await api.request("GET", "/x")
     await api.close()
+    assert str(told.value) == (
+        "the Kubernetes API at http://127.0.0.1:1 did not answer GET /x: connection refused"
+    )
+
+
+def test_an_address_is_shown_without_what_else_stands_in_it() -> None:
+    assert address_of("https://name:hush@k.example:6443/path?token=hush") == (
+        "https://k.example:6443"
+    )
+
+
+@pytest.mark.parametrize("server", ["no-address", "http://no-such-host.invalid"])
+async def test_an_address_that_leads_nowhere_is_told_in_words(tmp_path: Path, server: str) -> None:
+    api = await KubernetesApi.connect(kubeconfig(tmp_path, server), user_agent="test")
+    with pytest.raises(UnavailableError) as told:
+        await api.request("GET", "/x")
+    await api.close()
+    said = str(told.value)
+    assert "did not answer GET /x: " in said
+    assert "(" not in said
 
 
 async def test_a_connection_that_breaks_is_told(tmp_path: Path) -> None:
