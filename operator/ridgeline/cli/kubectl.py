@@ -11,6 +11,7 @@ from ridgeline import __version__
 from ridgeline.cli.connection import no_serving, usual_kubeconfig
 from ridgeline.cli.cutoff_live import cutoff
 from ridgeline.cli.page import explanation_page
+from ridgeline.cli.prometheus_flags import endpoint_of_flag
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.look import LookApi
@@ -56,9 +57,9 @@ def explain(
 ) -> None:
     """Show what a serving does, why, where its settings come from, and what happened to it."""
     try:
-        endpoint = Endpoint(name="explain", url=prometheus) if prometheus else None
+        endpoint = endpoint_of_flag(prometheus, name="explain") if prometheus else None
     except ValueError as error:
-        _fail(f"--prometheus: {error}")
+        _fail(str(error), status=2)
     try:
         asyncio.run(_explain(namespace, name, kubeconfig, endpoint, window))
     except ClusterError as error:
@@ -139,6 +140,6 @@ async def _serving(api: KubernetesApi, namespace: str, name: str) -> ServingObje
         raise no_serving(namespace, name) from error
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, *, status: int = 1) -> NoReturn:
     typer.echo(f"kubectl ridgeline: {message}", err=True)
-    sys.exit(1)
+    sys.exit(status)

@@ -8,6 +8,18 @@ _AGO: Final = re.compile(r"(\d{1,6})(s|m|h|d)")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+def moment_of(option: str, text: str, now: float) -> float:
+    """Return the moment that an option names.
+
+    Raises:
+        ValueError: It names none; the message names the option.
+    """
+    try:
+        return moment(text, now)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{option}: {error}") from None
+
+
 def moment(text: str, now: float) -> float:
     """Return epoch seconds of `now`, of `2h` (two hours ago) or of an ISO 8601 time with a zone.
 

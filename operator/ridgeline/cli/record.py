@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from ridgeline.cli.moments import moment
+from ridgeline.cli.moments import moment_of
+from ridgeline.cli.prometheus_flags import check_pods, endpoint_of_flag
 from ridgeline.controller.clock import system_clock
 from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_config
 from ridgeline.telemetry.endpoint import BearerToken, Endpoint
@@ -78,15 +79,19 @@ def record(  # noqa: PLR0913 (one parameter for each option)
     if namespace is None or out is None or (target is None) == (pod_regex is None):
         _fail("give --namespace, --out, and one of --target and --pod-regex", status=2)
     try:
+        check_pods(namespace, target, pod_regex)
         grid = _grid(since, until, step)
-        plan = PastPlan(
-            endpoint=source,
-            namespace=namespace,
-            target=target,
-            pods=pod_regex,
-            grid=grid,
-            window_seconds=float(window),
-        )
+    except ValueError as error:
+        _fail(str(error), status=2)
+    plan = PastPlan(
+        endpoint=source,
+        namespace=namespace,
+        target=target,
+        pods=pod_regex,
+        grid=grid,
+        window_seconds=float(window),
+    )
+    try:
         with _progress(grid.count) as told:
             ranges = RangeDownload(source)
             count = write_record(out, plan.header(), past_ticks(plan, ranges, told))
@@ -120,9 +125,12 @@ def cut(
     try:
         wanted = Cut(
             serving=_serving(serving),
-            since=None if since is None else moment(since, now),
-            until=None if until is None else moment(until, now),
+            since=None if since is None else moment_of("--from", since, now),
+            until=None if until is None else moment_of("--to", until, now),
         )
+    except ValueError as error:
+        _fail(str(error), status=2)
+    try:
         count = cut_record(file, out, wanted, on_damage=_warn)
     except (RecordError, ValueError) as error:
         _fail(str(error))
@@ -141,14 +149,17 @@ def _endpoint(
     try:
         if prometheus is not None:
             auth = BearerToken(token_file=token) if token is not None else None
-            return Endpoint(name=name, url=prometheus, auth=auth, timeout_seconds=timeout)
+            return endpoint_of_flag(prometheus, name=name, auth=auth, timeout_seconds=timeout)
         found = _configured(load_config(config), name) if config is not None else None
     except InvalidConfigError as error:
         _fail(str(error))
     except ValueError as error:
-        _fail(f"--prometheus: {error}")
+        _fail(str(error), status=2)
     if found is None:
-        _fail(f"--endpoint: {config} has no endpoint {name!r} that keeps a past (a Prometheus)")
+        _fail(
+            f"--endpoint: {config} has no endpoint {name!r} that keeps a past (a Prometheus)",
+            status=2,
+        )
     return replace(found, timeout_seconds=timeout)
 
 
@@ -163,7 +174,10 @@ def _configured(config: OperatorConfig, name: str) -> Endpoint | None:
 
 def _grid(since: str, until: str, step: int) -> Grid:
     now = system_clock()
-    start, end = (int(moment(each, now)) // step * step for each in (since, until))
+    first, last = moment_of("--from", since, now), moment_of("--to", until, now)
+    if last < first:
+        raise ValueError(f"--to {until} lies before --from {since}: exchange or correct them")
+    start, end = (int(each) // step * step for each in (first, last))
     grid = Grid(start=start, end=end, step=step)
     if grid.count > MOST_STEPS:
         raise ValueError(f"{grid.count} steps are more than {MOST_STEPS}: use a longer --step")

@@ -21,6 +21,7 @@ from ridgeline.telemetry.errors import (
     UnavailableError,
 )
 from ridgeline.telemetry.parse import parse_document
+from ridgeline.telemetry.unreachable import why_unreachable
 
 if TYPE_CHECKING:
     from prometheus_api_client import PrometheusConnect
@@ -35,7 +36,7 @@ FIRST_POINTS: Final = 60
 """Points of the first piece, which tells how many series there are."""
 
 _STATUS: Final = re.compile(r"HTTP Status Code (\d{3}) \((.*)\)", re.DOTALL)
-_MESSAGE_LENGTH: Final = 200
+_MESSAGE_LENGTH: Final = 300
 
 Point = tuple[float, str]
 """Time in epoch seconds and the number as Prometheus wrote it."""
@@ -117,7 +118,7 @@ class RangeDownload:
             MalformedError: The answer is no matrix of numbers.
         """
         from prometheus_api_client.exceptions import PrometheusApiClientException
-        from requests import RequestException, Timeout
+        from requests import JSONDecodeError, RequestException, Timeout
 
         try:
             answer = self._connect.custom_query_range(
@@ -133,10 +134,19 @@ class RangeDownload:
             ) from error
         except PrometheusApiClientException as error:
             raise self._refusal(str(error)) from None
-        except (RequestException, KeyError, TypeError) as error:
+        except (JSONDecodeError, KeyError, TypeError):
             raise UnavailableError(
-                f"{self._redacted(f'{type(error).__name__}: {error}')}; check the address of "
-                "Prometheus, its certificate and the network"
+                self._redacted(
+                    f"{self.endpoint.url} does not answer as Prometheus does; check the address of "
+                    "Prometheus"
+                )
+            ) from None
+        except RequestException as error:
+            raise UnavailableError(
+                self._redacted(
+                    f"cannot reach {self.endpoint.url}: {why_unreachable(error)}; check the "
+                    "address of Prometheus, its certificate and the network"
+                )
             ) from None
         return matrix(answer, max_series=self.endpoint.max_series)
 

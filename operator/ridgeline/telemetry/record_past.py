@@ -169,6 +169,9 @@ class _PastClient(PrometheusClient):
             except TooLargeError:
                 raise
             except TelemetryError as error:
+                if isinstance(error, UnavailableError) and error.status is None:
+                    # It lies with the endpoint and not with this query.
+                    raise RecordError(str(error)) from error
                 if name in FAST or not isinstance(error, BadQueryError):
                     raise RecordError(f"query {name} failed: {error}") from error
                 # As live: a slow query that is refused costs its own signal alone.

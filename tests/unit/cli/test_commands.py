@@ -70,8 +70,8 @@ def test_an_unreachable_api_server_is_told_in_one_line(kubeconfig: Path) -> None
 def test_a_bad_address_of_prometheus_is_told(kubeconfig: Path) -> None:
     arguments = ["explain", "x", "--prometheus", "nonsense", "--kubeconfig", str(kubeconfig)]
     result = CliRunner().invoke(kubectl, arguments)
-    assert result.exit_code == 1
-    assert "--prometheus" in result.output
+    assert result.exit_code == 2
+    assert "--prometheus nonsense: it is not an http:// or https:// address" in result.output
 
 
 def test_the_stand_in_and_the_load_generator_get_their_own_arguments() -> None:

@@ -89,10 +89,19 @@ def test_damage_is_told_and_the_rest_is_cut(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("serving", ["llama", "a/b/c", "/llama", "a/"])
 def test_a_serving_needs_its_namespace(file: Path, tmp_path: Path, serving: str) -> None:
     code, said = run("cut", str(file), "--serving", serving, "--out", str(tmp_path / "x"))
-    assert code == 1
+    assert code == 2
     assert "is not NAMESPACE/NAME" in said
 
 
+@pytest.mark.parametrize("option", ["--from", "--to"])
+def test_a_moment_to_cut_at_names_its_option(file: Path, tmp_path: Path, option: str) -> None:
+    code, said = run("cut", str(file), option, "soon", "--out", str(tmp_path / "x"))
+    assert code == 2
+    assert f"{option}: 'soon' is no time" in said
+
+
+UNREACHED = "ridgeline record: cannot reach http://127.0.0.1:1: connection refused"
+PODS = ["--prometheus", "http://127.0.0.1:1", "-n", "a", "--out", "f", "--pod-regex"]
 PAST = ["--prometheus", "http://127.0.0.1:1", "-n", "a", "--target", "llama"]
 
 
@@ -103,11 +112,20 @@ PAST = ["--prometheus", "http://127.0.0.1:1", "-n", "a", "--target", "llama"]
         (["--prometheus", "http://p", "--config", "c.yaml"], 2, "give one of --prometheus"),
         (["--prometheus", "http://p"], 2, "give --namespace, --out"),
         ([*PAST, "--pod-regex", "x", "--out", "f"], 2, "one of --target and --pod-regex"),
-        (["--prometheus", "nonsense", "-n", "a"], 1, "--prometheus: url"),
-        ([*PAST, "--out", "f", "--from", "soon"], 1, "'soon' is no time"),
-        ([*PAST, "--out", "f", "--from", "now", "--to", "1h"], 1, "lies before the start"),
-        ([*PAST, "--out", "f", "--from", "300d", "--step", "1"], 1, "use a longer --step"),
-        ([*PAST, "--out", "f"], 1, "check the address of Prometheus"),
+        (["--prometheus", "foo", "-n", "a"], 2, "--prometheus foo: it is not an http"),
+        (["--prometheus", "http://hush:hush@p"], 2, "--prometheus: it holds a user name"),
+        ([*PAST, "--out", "f", "--from", "soon"], 2, "--from: 'soon' is no time"),
+        ([*PAST, "--out", "f", "--to", "soon"], 2, "--to: 'soon' is no time"),
+        ([*PAST, "--out", "f", "--from", "now", "--to", "2h"], 2, "--to 2h lies before --from now"),
+        ([*PAST, "--out", "f", "--from", "300d", "--step", "1"], 2, "use a longer --step"),
+        ([*PAST, "--out", "f", "-n", "A_b"], 2, "--namespace 'A_b': it is no name"),
+        ([*PAST, "--out", "f", "--target", "a b"], 2, "--target 'a b': it is no name"),
+        ([*PODS, "["], 2, "--pod-regex '[': it is no regular expression"),
+        ([*PODS, ""], 2, "--pod-regex '': it is empty"),
+        ([*PODS, "a(?!b)"], 2, "Prometheus has no look-around"),
+        ([*PAST, "--out", "f"], 1, f"{UNREACHED}; check the address of Prometheus"),
+        # What Python's regular expressions do not have and Prometheus's do is asked for.
+        ([*PODS, r"a(?i)b\pL"], 1, UNREACHED),
         (["--config", "no-such.yaml"], 1, "cannot be read"),
     ],
 )
@@ -121,6 +139,7 @@ def test_what_is_wrong_is_told(
     monkeypatch.chdir(tmp_path)
     assert run(*arguments)[0] == code
     assert said in run(*arguments)[1]
+    assert "hush" not in run(*arguments)[1]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,7 +148,7 @@ def test_the_configuration_may_name_the_endpoint(tmp_path: Path) -> None:
     file.write_text("telemetry: [{name: eu, url: 'http://127.0.0.1:1'}]\n")
     rest = ["-n", "a", "--target", "llama", "--out", str(tmp_path / "f")]
     code, said = run("--config", str(file), "--endpoint", "us", *rest)
-    assert code == 1
+    assert code == 2
     assert "has no endpoint 'us'" in said
     code, said = run("--config", str(file), "--endpoint", "eu", *rest)
     assert code == 1

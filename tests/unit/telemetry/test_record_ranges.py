@@ -207,8 +207,8 @@ SECRET = "hunter2-hunter2"
         (401, b"", UnavailableError, "check the credentials"),
         (500, SECRET.encode(), UnavailableError, r"\[redacted\]"),
         (503, b"busy", TooLargeError, "busy"),
-        (200, b"<html>", UnavailableError, "check the address"),
-        (200, b"{}", UnavailableError, "check the address"),
+        (200, b"<html>", UnavailableError, "does not answer as Prometheus does; check the address"),
+        (200, b"{}", UnavailableError, "does not answer as Prometheus does; check the address"),
         (200, b'{"data":{"result":[{}]}}', MalformedError, "labels and values"),
     ],
 )
@@ -222,6 +222,26 @@ def test_every_answer_is_a_matrix_or_one_typed_error(
         with pytest.raises(kind, match=said) as error:
             RangeDownload(endpoint).fetch("up", Grid(start=0, end=60, step=15))
     assert SECRET not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://127.0.0.1:1", "connection refused"),
+        ("http://no-such-host.invalid:9090", "no host of that name is known"),
+    ],
+)
+def test_a_server_that_is_not_reached_is_told_in_words(url: str, why: str) -> None:
+    with pytest.raises(UnavailableError) as error:
+        RangeDownload(Endpoint(name="e", url=url)).fetch("up", Grid(start=0, end=60, step=15))
+    assert str(error.value).startswith(f"cannot reach {url}: {why}; check the address")
+
+
+def test_a_server_that_speaks_no_tls_is_told_in_words() -> None:
+    with answering(200, b"{}") as url:
+        endpoint = Endpoint(name="e", url=url.replace("http://", "https://"))
+        with pytest.raises(UnavailableError, match="no TLS connection can be made"):
+            RangeDownload(endpoint).fetch("up", Grid(start=0, end=60, step=15))
 
 
 class Refusing(Store):
@@ -261,12 +281,18 @@ def test_a_slow_query_that_is_refused_costs_its_own_signal() -> None:
     ("text", "error"),
     [
         ("generation_tokens_total", BadQueryError("query refused: no", status=400)),
-        ("num_requests_running", UnavailableError("HTTP 401: check the credentials")),
+        ("num_requests_running", UnavailableError("HTTP 401: check the credentials", status=401)),
     ],
 )
 def test_what_a_record_cannot_do_without_ends_it(text: str, error: TelemetryError) -> None:
     with pytest.raises(RecordError, match=str(error)):
         list(past_ticks(PLAN, Refusing(text, error), lambda a, b: None))
+
+
+def test_an_endpoint_that_is_not_reached_is_no_trouble_of_a_query() -> None:
+    error = UnavailableError("cannot reach http://p: connection refused")
+    with pytest.raises(RecordError, match=r"^cannot reach http://p: connection refused$"):
+        list(past_ticks(PLAN, Refusing("num_requests_running", error), lambda a, b: None))
 
 
 def test_progress_is_told_to_the_end() -> None:
