@@ -5,11 +5,12 @@ what server-side apply and trimming want, and costs a fraction of the decoding.
 """
 
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 from kubernetes.aio import config
@@ -27,7 +28,6 @@ from ridgeline.cluster.errors import (
     UnavailableError,
 )
 from ridgeline.cluster.kubeconfig import UNUSABLE, check_kubeconfig, unusable
-from ridgeline.cluster.unreachable import address_of, why_unreachable
 
 APPLY: Final = "application/apply-patch+yaml; charset=utf-8"
 """Content type of server-side apply. The parameter makes the client send our bytes as they are."""
@@ -150,7 +150,7 @@ class KubernetesApi:
             )
             data = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            why = why_unreachable(error, self._timeout_seconds)
+            why = _why_unreachable(error, self._timeout_seconds)
             raise UnavailableError(
                 f"{self._server} did not answer {method} {path}: {why}"
             ) from error
@@ -212,6 +212,33 @@ async def _configuration(kubeconfig: str | None) -> Configuration:
     except UNUSABLE as error:
         raise unusable(kubeconfig, error) from None
     return configuration
+
+
+def address_of(url: str) -> str:
+    """Return scheme, host and port of an address, and nothing else that stands in it."""
+    parts = urlsplit(url)
+    if not (parts.scheme and parts.netloc):
+        return "an address without http:// or https://"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _why_unreachable(error: Exception, timeout_seconds: float) -> str:
+    """Why there was no answer, in words for a person instead of a client's objects."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return "its certificate is not trusted"
+    if isinstance(error, aiohttp.ClientSSLError):
+        return "no TLS connection can be made"
+    if isinstance(error, TimeoutError):
+        return f"no answer within {timeout_seconds:g} s"
+    if isinstance(error, aiohttp.InvalidURL):
+        return "the address is none that can be asked"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "it closed the connection"
+    if isinstance(error, OSError):
+        known = error.errno is not None and error.errno > 0
+        text = os.strerror(error.errno) if known and error.errno else error.strerror
+        return (text or "no connection can be made").lower()
+    return "the answer broke off, or is no HTTP"
 
 
 def yaml_bytes(body: Mapping[str, Any]) -> bytes:

@@ -11,9 +11,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from kubernetes.aio.config import incluster_config
 
-from ridgeline.cluster.api import KubernetesApi
+from ridgeline.cluster.api import KubernetesApi, address_of
 from ridgeline.cluster.errors import ClusterError, RefusedError, UnavailableError
-from ridgeline.cluster.unreachable import address_of
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
