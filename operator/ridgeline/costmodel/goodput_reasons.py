@@ -49,12 +49,17 @@ def last_row(last: ArmModel, none: ArmModel, points: Sequence[float], *, alone: 
     by = "KV memory" if room.by_memory else "the engine's limit of requests"
     if last is not none:
         return (
-            f"{last.arm.name} is best up to the {number(room.max_concurrency)} requests that "
-            f"{by} admits"
+            f"{last.arm.name} is best up to the {_requests(room.max_concurrency)} that {by} admits"
         )
     if alone:
         return "no profile that speculates wins by the margin at any concurrency"
-    return f"{none.arm.name} above, up to the {number(points[-1])} requests that are admitted"
+    return f"{none.arm.name} above, up to the {_requests(points[-1])} admitted"
+
+
+def _requests(most: float) -> str:
+    """So many requests in words; a number that rounds to 1 is one of them."""
+    count = number(most)
+    return "1 request" if count == "1" else f"{count} requests"
 
 
 def narrow(lost: str, kept: str) -> str:

@@ -283,6 +283,12 @@ def test_a_wrong_option_is_told_in_one_line_with_the_way_out(
         assert each in result.stderr
 
 
+@pytest.mark.parametrize(("most", "told"), [("1", "the 1 request that"), ("2", "the 2 requests")])
+def test_reasons_count_one_request_as_one(most: str, told: str) -> None:
+    reasons = document(with_flags("--json", "--max-num-seqs", most))["reasons"]
+    assert any(f"up to {told}" in each for each in reasons)
+
+
 def test_suffix_without_a_lookahead_takes_any_number_of_rates() -> None:
     told = document(with_flags("--json", profile="suffix", acceptance="0.6,0.4"))
     assert profile_of(told, "suffix")["acceptanceFrom"] == "Stated"
