@@ -6,11 +6,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from tests.tools.control_picture_facts import capacities, off_share, safe_share, worth
 
 from benchmarks.control_scenarios import Scenario
 from ridgeline.render.plots import Chart, svg
 from tests.tools import control_picture_facts, control_pictures
+from tests.tools.control_picture_facts import capacities, off_share, safe_share, worth
 from tests.tools.control_pictures import CHARTS, REASONED, SIMULATED, within
 from tests.tools.picture_check import alike
 from tests.tools.pictures import FOLDER
