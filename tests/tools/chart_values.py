@@ -69,7 +69,7 @@ def page(values_yaml: str, schema: dict[str, Any]) -> str:
         + CONFIG
         + _fields({**fields, "lease.durationSeconds": lease}, ())
         + ENDPOINT
-        + _fields(endpoint["properties"], endpoint.get("required", ()))
+        + _fields(endpoint["properties"], endpoint["else"]["required"])
     )
 
 

@@ -6,7 +6,7 @@ Addresses and secrets stand only here (and in files that this names), never in a
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from ridgeline.settings.config_model import ConfigModel, Name
 from ridgeline.telemetry.endpoint import Auth, BasicAuth, BearerToken, Endpoint, Matcher
@@ -66,6 +66,13 @@ class PodsConfig(ConfigModel):
 
 class EndpointConfig(ConfigModel):
     """A telemetry endpoint: what speaks Prometheus's HTTP API, or the Pods themselves."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"source": {"const": "Pods"}}, "required": ["source"]},
+            "else": {"required": ["url"]},
+        }
+    )
 
     name: Name = Field(default="default", description="Name that `spec.telemetry` refers to.")
     source: Literal["Prometheus", "Pods"] = Field(
