@@ -69,6 +69,11 @@ def test_load_across_a_cutoff_that_came_from_the_nodes_label_rolls(
     with Load(_service_url(scene), users=8) as load:
         scene.wait(lambda: _concurrency(scene) > 3, "load below the cut-off")
         live = ("--prometheus", prometheus_of(prepared), "--window", "8")
+        # Its window is longer than the operator's, and must lie behind the Pod as well.
+        scene.wait(
+            lambda: "keep (bestprofileactive)" in explained(scene, *live).lower(),
+            "a whole window of explain",
+        )
         _check_explanation(explained(scene, *live))
         assert scene.roll()["to"] == "eagle"
         load.set_users(60)
