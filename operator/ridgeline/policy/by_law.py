@@ -21,6 +21,7 @@ from ridgeline.policy.lifecycle import last_finish, switches_left
 from ridgeline.policy.roll_plan import RollPlan
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.situation import Situation
+from ridgeline.policy.sums import exact_sum
 from ridgeline.terms.reasons import Reason
 
 SHORTEST_DWELL: Final = 1.0
@@ -165,7 +166,7 @@ def _total(situation: Situation, signal: Callable[[EngineFacts], float | None]) 
     """
     fleet = situation.fleet
     whole = (fleet.expected + len(fleet.pending)) / fleet.expected if fleet.expected else 1.0
-    return _scaled(_sum(signal(each) for each in fleet.engines), whole)
+    return _scaled(exact_sum(signal(each) for each in fleet.engines), whole)
 
 
 def roll_strategy(situation: Situation) -> RollStrategy:
@@ -218,15 +219,6 @@ def _schedule(situation: Situation) -> ScheduleNow:
 
 def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    """Return the exact sum, whatever the order; `None` when one is missing or nothing is there."""
-    known = list(values)
-    if not known or any(each is None or not math.isfinite(each) for each in known):
-        return None
-    total = math.fsum(sorted(each for each in known if each is not None))
-    return total if math.isfinite(total) else None
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

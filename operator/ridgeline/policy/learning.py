@@ -14,7 +14,6 @@ at most every ten minutes (what nobody knew before at once): a steady state writ
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -27,6 +26,7 @@ from ridgeline.policy.learned import Learned, LearnedArm
 from ridgeline.policy.settings import Prediction
 from ridgeline.policy.sight import MAY_PROPOSE_NOTHING
 from ridgeline.policy.situation import Situation
+from ridgeline.policy.sums import exact_sum
 
 GAIN: Final = 0.2
 """Weight of one window once several were seen: half of a change is known after three windows."""
@@ -166,7 +166,7 @@ def _can_learn(situation: Situation, window: float) -> bool:
         return False
     if any(each.profile not in (None, situation.active) for each in fleet.joined):
         return False
-    steps = _sum(each.request_steps_per_second for each in fleet.engines)
+    steps = exact_sum(each.request_steps_per_second for each in fleet.engines)
     return steps is not None and steps * window >= LEAST_REQUEST_STEPS
 
 
@@ -193,8 +193,8 @@ def _with_acceptance(arm: LearnedArm, engines: tuple[EngineFacts, ...]) -> Learn
     told = [each for each in engines if each.acceptance and each.drafts_per_second]
     rates = _mean_rates([(each.acceptance or (), each.drafts_per_second or 0.0) for each in told])
     drafted = _ratio(
-        _sum(each.drafts_per_second for each in engines),
-        _sum(each.request_steps_per_second for each in engines),
+        exact_sum(each.drafts_per_second for each in engines),
+        exact_sum(each.request_steps_per_second for each in engines),
     )
     if drafted is not None:
         arm = replace(arm, drafted=_towards(arm.drafted, min(1.0, drafted), GAIN))
@@ -213,7 +213,7 @@ def _with_acceptance(arm: LearnedArm, engines: tuple[EngineFacts, ...]) -> Learn
 def _mean_rates(told: list[tuple[tuple[float, ...], float]]) -> tuple[float, ...] | None:
     """Return the mean of acceptances weighted by drafts; `None` where engines differ in K."""
     lengths = {len(rates) for rates, _ in told}
-    total = _sum(drafts for _, drafts in told)
+    total = exact_sum(drafts for _, drafts in told)
     if len(lengths) != 1 or not total:
         return None
     means, ceiling = [], 1.0
@@ -275,8 +275,8 @@ def _weighted_step(engines: tuple[EngineFacts, ...]) -> float | None:
         if each.step_seconds and each.request_steps_per_second
     ]
     return _ratio(
-        _sum((step or 0.0) * (steps or 0.0) for step, steps in pairs),
-        _sum(steps for _, steps in pairs),
+        exact_sum((step or 0.0) * (steps or 0.0) for step, steps in pairs),
+        exact_sum(steps for _, steps in pairs),
     )
 
 
@@ -290,16 +290,16 @@ def _context(engines: tuple[EngineFacts, ...]) -> float | None:
         and each.generated_tokens_per_second
     ]
     return _ratio(
-        _sum(context * (tokens or 0.0) for context, tokens in pairs),
-        _sum(tokens for _, tokens in pairs),
+        exact_sum(context * (tokens or 0.0) for context, tokens in pairs),
+        exact_sum(tokens for _, tokens in pairs),
     )
 
 
 def _prefill(engines: tuple[EngineFacts, ...]) -> float | None:
     told = [each for each in engines if each.prompt_tokens_per_second is not None]
     return _ratio(
-        _sum(each.prompt_tokens_per_second for each in told),
-        _sum(each.generated_tokens_per_second for each in told),
+        exact_sum(each.prompt_tokens_per_second for each in told),
+        exact_sum(each.generated_tokens_per_second for each in told),
     )
 
 
@@ -307,15 +307,6 @@ def _towards(before: float | None, seen: float | None, gain: float) -> float | N
     if seen is None or not math.isfinite(seen):
         return before
     return seen if before is None else before + gain * (seen - before)
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    """Return the exact sum, whatever the order; `None` when one is missing or nothing is there."""
-    known = list(values)
-    if not known or any(each is None or not math.isfinite(each) for each in known):
-        return None
-    total = math.fsum(sorted(each for each in known if each is not None))
-    return total if math.isfinite(total) else None
 
 
 def _ratio(above: float | None, below: float | None) -> float | None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ridgeline.policy.facts import EngineFacts
+from ridgeline.policy.sums import exact_sum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +33,15 @@ class FleetSignals:
 def fleet_signals(engines: Iterable[EngineFacts]) -> FleetSignals:
     """Return the sums over engines."""
     seen = tuple(engines)
-    levels = _total([_level(each) for each in seen])
+    levels = exact_sum([_level(each) for each in seen])
     return FleetSignals(
-        generated_tokens_per_second=_total([each.generated_tokens_per_second for each in seen]),
-        waiting_requests=_total([each.waiting for each in seen]),
+        generated_tokens_per_second=exact_sum([each.generated_tokens_per_second for each in seen]),
+        waiting_requests=exact_sum([each.waiting for each in seen]),
         mean_output_tokens=_mean_output(seen),
         concurrency=None if levels is None else levels / len(seen),
-        waiting_for_capacity=_total([each.waiting_for_capacity for each in seen]),
-        queued_requests=_total([each.queue_seconds_per_second for each in seen]),
-        preemptions_per_second=_total([each.preemptions_per_second for each in seen]),
+        waiting_for_capacity=exact_sum([each.waiting_for_capacity for each in seen]),
+        queued_requests=exact_sum([each.queue_seconds_per_second for each in seen]),
+        preemptions_per_second=exact_sum([each.preemptions_per_second for each in seen]),
     )
 
 
@@ -58,20 +59,9 @@ def _mean_output(engines: tuple[EngineFacts, ...]) -> float | None:
         for each in engines
         if each.mean_output_tokens is not None and each.generated_tokens_per_second is not None
     ]
-    above = _total([mean * weight for mean, weight in pairs])
-    below = _total([weight for _, weight in pairs])
+    above = exact_sum([mean * weight for mean, weight in pairs])
+    below = exact_sum([weight for _, weight in pairs])
     if above is None or not below:
         return None
     mean = above / below
     return mean if math.isfinite(mean) else None
-
-
-def _total(values: list[float | None] | list[float]) -> float | None:
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    if not known or len(known) != len(values):
-        return None
-    try:
-        total = math.fsum(sorted(known))
-    except OverflowError:
-        return None
-    return total if math.isfinite(total) else None
