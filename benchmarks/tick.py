@@ -68,6 +68,9 @@ class NoTargets:
     async def apply(self, write: Any, *, dry_run: bool = False) -> DeploymentObject:
         raise AssertionError("a fleet at rest writes no target")
 
+    async def release(self, deployment: Any, *, exact: bool = False) -> DeploymentObject:
+        raise AssertionError("a fleet at rest lets nothing go")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:

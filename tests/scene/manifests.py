@@ -44,6 +44,7 @@ class Scene:
         stand_in: Settings of the stand-in (environment).
         gpus: GPUs that each Pod asks for.
         strategy: Fixed, by `up_to` and `return_below`, or Goodput, predicted for `STAND_IN_GPU`.
+        rollout: How carefully it is rolled; by default without canary and trial.
         quiet_profile: The profile that the cut-off table asks for below the cut-off; above it, the
             other one. A scene without load is rolled by turning the table round.
     """
@@ -62,6 +63,7 @@ class Scene:
     gpus: int = 1
     strategy: str = "Fixed"
     quiet_profile: str = "eagle"
+    rollout: Object = field(default_factory=lambda: {"canary": {"when": "Never"}, "trial": "Never"})
     stand_in: dict[str, str] = field(default_factory=lambda: {"STAND_IN_STARTUP_SECONDS": "2"})
 
     def objects(self) -> list[Object]:
@@ -164,6 +166,7 @@ class Scene:
                     "quieterSeconds": self.quieter_seconds,
                 },
                 "cooldownSeconds": self.cooldown_seconds,
+                "rollout": self.rollout,
             },
         }
 

@@ -7,6 +7,13 @@ API server would hide what the policy says; `settings` puts these values in wher
 from typing import Final
 
 from ridgeline.terms.modes import InjectionMode, Mode, Strategy
+from ridgeline.terms.rolls import (
+    CanaryOtherwise,
+    CanaryWhen,
+    OnDelete,
+    OnNoTraffic,
+    TrialPolicy,
+)
 
 MODE: Final = Mode.RECOMMEND_ONLY
 """Look first; the schema writes it."""
@@ -35,6 +42,31 @@ COOLDOWN_SECONDS: Final = 1800
 
 MAX_SWITCHES_PER_DAY: Final = 6
 """Switches in 24 hours; the default law stays below four on average (simulation)."""
+
+CANARY_WHEN: Final = CanaryWhen.UNPROVEN
+"""What has served with the same Pod template needs no second proof, and a canary takes time."""
+
+CANARY_MAX_REPLICAS: Final = 2
+"""More Pods at once would put more than a canary's share of the answers at risk."""
+
+CANARY_OTHERWISE: Final = CanaryOtherwise.HOLD
+"""Nothing unproven goes to a whole fleet unless a person says so."""
+
+CANARY_ON_NO_TRAFFIC: Final = OnNoTraffic.RESTORE
+"""What could not be judged is not kept."""
+
+CANARY_DEADLINE_SECONDS: Final = 2700
+"""A large model takes ten minutes to start, warm-up and three rate windows about ten more; the rest
+is for quiet hours."""
+
+TRIAL: Final = TrialPolicy.ALLOWED
+"""Whoever sets mode Automatic wants the best profile found; one canary risks little."""
+
+ROLL_DEADLINE_SECONDS: Final = 7200
+"""Eight replicas of a large model, one after the other, take about two hours at the most."""
+
+ON_DELETE: Final = OnDelete.KEEP
+"""Deleting a serving restarts no server; the schema writes it."""
 
 TELEMETRY: Final = "default"
 """Name of the telemetry endpoint in the operator's configuration."""

@@ -11,6 +11,7 @@ from ridgeline.api.errors import InvalidObject, InvalidServing
 from ridgeline.api.fields import ApiModel
 from ridgeline.api.objects import ApiVersion, ObjectMeta, findings_of, read_object
 from ridgeline.api.profiles import Profile
+from ridgeline.api.roll_status import RolloutStatus
 from ridgeline.api.spec import Injection, Model, PolicyRef, SpeculativeServingSpec, TargetRef
 from ridgeline.api.status import (
     AcceleratorStatus,
@@ -20,7 +21,6 @@ from ridgeline.api.status import (
     LastDecision,
     NextSchedule,
     PolicyStatus,
-    RolloutStatus,
     SpeculativeServingStatus,
     SwitchRecord,
     TargetStatus,

@@ -20,6 +20,7 @@ from ridgeline.api.rules import Rule
 from ridgeline.api.tuning import Tuning
 from ridgeline.terms.modes import InjectionMode, Mode
 from ridgeline.terms.precision import Precision
+from ridgeline.terms.rolls import OnDelete
 
 
 class TargetApiVersion(StrEnum):
@@ -211,8 +212,8 @@ class SpeculativeServingSpec(Tuning):
         default=None,
         description="A policy in the serving's own namespace. Every tuning field that the serving "
         "does not set is taken from it: cutoff, each dwell of stabilization, cooldownSeconds, "
-        "maxSwitchesPerDay, each field of objective, schedules (as a whole), telemetry. No other "
-        "field ever is.",
+        "maxSwitchesPerDay, each field of objective and of rollout, schedules (as a whole), "
+        "telemetry. No other field ever is.",
     )
     accelerator: DnsSubdomain | None = resolved(
         "GPU that the target runs on: a name of the operator's catalogue or of an "
@@ -225,6 +226,14 @@ class SpeculativeServingSpec(Tuning):
     )
     injection: Injection | None = resolved(
         "How a profile reaches the server.", unset_means=f"mode {defaults.INJECTION_MODE}"
+    )
+
+    on_delete: OnDelete = Field(
+        default=defaults.ON_DELETE,
+        description="What becomes of the profile in the target when the serving is deleted. Keep: "
+        "the target goes on as it is. Restore: the operator's fields are given up, and the default "
+        "of the target's own manifest applies again (which rolls the target, when it ran another "
+        "profile).",
     )
 
     RULES: ClassVar = (

@@ -18,10 +18,10 @@ from ridgeline.api.fields import (
     Timestamp,
 )
 from ridgeline.api.profiles import MAX_LOOKAHEAD, MAX_PROFILES
+from ridgeline.api.roll_status import ProfileProof, QuarantinedProfile, RolloutStatus, Uid
 from ridgeline.api.rules import AtomicList, ListMap
 from ridgeline.terms.conditions import ConditionStatus
 from ridgeline.terms.modes import Strategy
-from ridgeline.terms.rolls import RollState
 from ridgeline.terms.verdict import Verdict
 
 MAX_SWITCH_HISTORY: Final = 10
@@ -29,9 +29,6 @@ MAX_CONDITIONS: Final = 16
 MAX_LABELS: Final = 16
 MAX_CUTOFF_REASONS: Final = 16
 MAX_TOLD: Final = 8
-
-Uid = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-"""A metadata.uid: a UUID of 36 characters today, opaque by contract."""
 
 ConditionTypeName = Annotated[
     str,
@@ -193,40 +190,6 @@ class ToldReason(ApiModel):
     time: Timestamp = Field(description="When it was told.")
 
 
-class RolloutStatus(ApiModel):
-    """The latest roll: written before the target is, so that a restart can take it up again."""
-
-    from_profile: DnsLabel | None = Field(
-        default=None,
-        alias="from",
-        description="Profile before; not set when no profile described it.",
-    )
-    to_profile: DnsLabel = Field(alias="to", description="Profile after.")
-    start_time: Timestamp = Field(description="When it was announced.")
-    finish_time: Timestamp | None = Field(
-        default=None, description="When it ended; not set while it runs."
-    )
-    target_uid: Uid = Field(
-        alias="targetUID", description="metadata.uid of the target that it is for."
-    )
-    target_generation: Generation = Field(
-        description="metadata.generation of the target: when the roll was announced, and, once it "
-        "was begun, the one that its write made."
-    )
-    serving_generation: Generation = Field(
-        description="metadata.generation of the serving that asked for the roll. When somebody "
-        "else took the profile out, an edit of the serving after it hands the target back."
-    )
-    state: RollState = Field(
-        description="Intended: announced, perhaps not begun. Rolling: the target was written. "
-        "Finished: every replica runs the profile. Abandoned: not begun, or given up. Undone: "
-        "somebody else took the profile out of the target."
-    )
-    updated_replicas: Count = Field(description="Replicas with the new Pod template.")
-    available_replicas: Count = Field(description="Replicas that are available, old and new.")
-    replicas: Count = Field(description="Replicas that the target asks for.")
-
-
 class TargetStatus(ApiModel):
     """The workload that spec.targetRef was resolved to."""
 
@@ -317,6 +280,18 @@ class SpeculativeServingStatus(ApiModel):
     )
     rollout: RolloutStatus | None = Field(
         default=None, description="The latest roll, running or ended."
+    )
+    quarantine: Annotated[
+        tuple[QuarantinedProfile, ...], Field(max_length=MAX_PROFILES), ListMap("profile")
+    ] = Field(
+        default=(),
+        description="Profiles that are not chosen for a while, since a roll to them failed.",
+    )
+    proofs: Annotated[
+        tuple[ProfileProof, ...], Field(max_length=MAX_PROFILES), ListMap("profile")
+    ] = Field(
+        default=(),
+        description="What each profile has shown on a Pod template of the target.",
     )
     next_schedule: NextSchedule | None = Field(
         default=None,

@@ -3,6 +3,8 @@
 None has a default in the schema: a default that the API server wrote would hide the policy.
 """
 
+from pydantic import Field
+
 from ridgeline.api import defaults
 from ridgeline.api.cutoff import Cutoff
 from ridgeline.api.fields import (
@@ -14,6 +16,7 @@ from ridgeline.api.fields import (
     resolved,
 )
 from ridgeline.api.objective import NO_LIMIT, PREFER, Objective
+from ridgeline.api.rollout import Rollout
 from ridgeline.api.schedules import Schedules
 
 
@@ -63,6 +66,7 @@ class Tuning(ApiModel):
         "whole: a serving that has one, be it empty, takes nothing of its policy's.",
         unset_means="no schedule",
     )
+    rollout: Rollout | None = Field(default=None, description="How carefully the target is rolled.")
     telemetry: DnsLabel | None = resolved(
         "Name of a telemetry endpoint that the operator's configuration defines.",
         unset_means=defaults.TELEMETRY,

@@ -4,15 +4,19 @@ Nothing in this file calls the API: the functions turn JSON objects into frozen 
 """
 
 import ipaddress
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ridgeline.cluster import managed_fields
 from ridgeline.cluster.shape import TargetShape, trim_shape
 from ridgeline.engine.container import Container, EnvItem
+from ridgeline.engine.fingerprint import fingerprint
 from ridgeline.terms.names import (
     FORCE_ANNOTATION,
+    PROFILE_ENV,
     PROFILE_LABEL,
     PROFILE_MANAGER,
     SERVING_ANNOTATION,
@@ -50,6 +54,9 @@ class DeploymentObject:
         marker: Value of our annotation, `None` without one.
         last_writer: Field manager other than ours that wrote its spec last; empty if not told.
         shape: How it rolls and what its Pods ask for.
+        template: Fingerprint of its Pod template without what is ours.
+        ours: Whether we own an env item of its Pod template.
+        paused_by_us: Whether it is paused, and by us.
     """
 
     namespace: str
@@ -71,6 +78,9 @@ class DeploymentObject:
     progress_deadline_exceeded: bool
     last_writer: str = ""
     shape: TargetShape = field(default_factory=TargetShape)
+    template: str = ""
+    ours: bool = False
+    paused_by_us: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +134,11 @@ def trim_deployment(body: Json) -> DeploymentObject:
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     template = spec["template"]
     replicas = spec.get("replicas")
+    entries = metadata.get("managedFields") or ()
+    mine, names = (
+        managed_fields.ours(entries),
+        [each["name"] for each in template["spec"]["containers"]],
+    )
     return DeploymentObject(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -148,8 +163,23 @@ def trim_deployment(body: Json) -> DeploymentObject:
             for each in status.get("conditions") or ()
         ),
         shape=trim_shape(spec),
-        last_writer=_last_writer(metadata.get("managedFields") or ()),
+        last_writer=_last_writer(entries),
+        template=template_fingerprint(template),
+        ours=any(managed_fields.owns(mine, managed_fields.env_item(each)) for each in names),
+        paused_by_us=bool(spec.get("paused")) and managed_fields.owns(mine, managed_fields.PAUSED),
     )
+
+
+def template_fingerprint(template: Json) -> str:
+    """Return a fingerprint of a Pod template that leaves out our label and env item."""
+    metadata, spec = template.get("metadata") or {}, template["spec"]
+    labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != PROFILE_LABEL}
+    containers = [
+        {**each, "env": [item for item in each.get("env") or () if item["name"] != PROFILE_ENV]}
+        for each in spec["containers"]
+    ]
+    rest = [labels, metadata.get("annotations") or {}, {**spec, "containers": containers}]
+    return fingerprint(json.dumps(rest, sort_keys=True, separators=(",", ":")))
 
 
 def trim_container(body: Json) -> Container:

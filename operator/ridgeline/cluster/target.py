@@ -5,15 +5,17 @@ Deployment, nothing else, and never by force. It names the uid and the resourceV
 read, so that nothing lands on another object or over a change that was not seen.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ridgeline.cluster.api import KubernetesApi, path_of
 from ridgeline.cluster.errors import Conflict, FieldConflictError
+from ridgeline.cluster.managed_fields import env_item, owns
+from ridgeline.cluster.marker import CanaryMark, marker
 from ridgeline.cluster.objects import DeploymentObject, trim_deployment
 from ridgeline.terms.names import PROFILE_ENV, PROFILE_LABEL, PROFILE_MANAGER, SERVING_ANNOTATION
+from ridgeline.terms.rolls import OnDelete
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +29,12 @@ class ProfileWrite:
         resource_version: Version that was read.
         container: Container that gets the env item.
         serving: Name of the serving that asks for it.
-        profile: Name of the profile, for the label.
+        profile: Name of the profile, for the label; `None` for no label of ours.
         config: Speculative config; empty for no speculation.
+        on_delete: What is to happen to the profile when the serving is gone.
+        canary: What is to be put back should the canary end without its serving: label and config
+            from before, or nothing when our fields are to be given up. Given while the target is
+            paused for a canary, which the write then asks for.
     """
 
     namespace: str
@@ -37,8 +43,10 @@ class ProfileWrite:
     resource_version: str
     container: str
     serving: str
-    profile: str
+    profile: str | None
     config: str
+    on_delete: OnDelete = OnDelete.KEEP
+    canary: CanaryMark | None = None
 
 
 class TargetApi:
@@ -83,16 +91,24 @@ class TargetApi:
             raise FieldConflictError(f"{named} owns the env item {PROFILE_ENV}, too", others)
         return trim_deployment(body)
 
-    async def release(self, deployment: DeploymentObject) -> DeploymentObject:
+    async def release(
+        self, deployment: DeploymentObject, *, exact: bool = False
+    ) -> DeploymentObject:
         """Give up everything that we own in a Deployment; return it as it is then.
 
         An apply that names nothing gives up all: env item, label and annotation go where nobody
         else owns them, and the default of Git applies again (which rolls the target, when it
         ran another profile).
 
+        Args:
+            deployment: The Deployment as it was read.
+            exact: Fail when it has changed since.
+
         Raises:
-            ClusterError: See `errors`.
+            StaleVersionError: It has changed since it was read (`exact`).
+            ClusterError: Another failure, see `errors`.
         """
+        version = {"resourceVersion": deployment.resource_version} if exact else {}
         body = {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -100,6 +116,7 @@ class TargetApi:
                 "name": deployment.name,
                 "namespace": deployment.namespace,
                 "uid": deployment.uid,
+                **version,
             },
         }
         path = path_of("apps/v1", "deployments", deployment.namespace, deployment.name)
@@ -110,6 +127,7 @@ class TargetApi:
 
 def profile_patch(write: ProfileWrite) -> Mapping[str, Any]:
     """Return the body of the apply: the complete list of what we own in a Deployment."""
+    paused = {"paused": True} if write.canary is not None else {}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -118,11 +136,14 @@ def profile_patch(write: ProfileWrite) -> Mapping[str, Any]:
             "namespace": write.namespace,
             "uid": write.uid,
             "resourceVersion": write.resource_version,
-            "annotations": {SERVING_ANNOTATION: marker(write.serving)},
+            "annotations": {
+                SERVING_ANNOTATION: marker(write.serving, write.on_delete, write.canary)
+            },
         },
         "spec": {
+            **paused,
             "template": {
-                "metadata": {"labels": {PROFILE_LABEL: write.profile}},
+                **_labels(write.profile),
                 "spec": {
                     "containers": [
                         {
@@ -131,9 +152,13 @@ def profile_patch(write: ProfileWrite) -> Mapping[str, Any]:
                         }
                     ]
                 },
-            }
+            },
         },
     }
+
+
+def _labels(profile: str | None) -> Mapping[str, Any]:
+    return {} if profile is None else {"metadata": {"labels": {PROFILE_LABEL: profile}}}
 
 
 def other_owners(body: Mapping[str, Any], container: str) -> tuple[Conflict, ...]:
@@ -143,38 +168,12 @@ def other_owners(body: Mapping[str, Any], container: str) -> tuple[Conflict, ...
     written without server-side apply. That manager's next write would take our profile out all the
     same, so it is one to us.
     """
-    way = (
-        "f:spec",
-        "f:template",
-        "f:spec",
-        "f:containers",
-        _key_of(container),
-        "f:env",
-        _key_of(PROFILE_ENV),
-    )
+    way = env_item(container)
     field = f'.spec.template.spec.containers[name="{container}"].env[name="{PROFILE_ENV}"]'
     return tuple(
         Conflict(manager=entry.get("manager", ""), field=field)
         for entry in body["metadata"].get("managedFields") or ()
         if entry.get("manager") != PROFILE_MANAGER
         and not entry.get("subresource")
-        and _leads_somewhere(entry.get("fieldsV1") or {}, way)
+        and owns(entry, way)
     )
-
-
-def _key_of(name: str) -> str:
-    """Return how managed fields name an item of a list that is keyed by name."""
-    return "k:" + json.dumps({"name": name}, separators=(",", ":"))
-
-
-def _leads_somewhere(fields: Mapping[str, Any], way: Sequence[str]) -> bool:
-    for step in way:
-        if step not in fields:
-            return False
-        fields = fields[step]
-    return True
-
-
-def marker(serving: str) -> str:
-    """Return the annotation's value: who set the profile, and what is to happen without them."""
-    return json.dumps({"serving": serving, "onDelete": "Keep"}, separators=(",", ":"))

@@ -17,8 +17,8 @@ from ridgeline.policy.decision import Decision, Outcome
 from ridgeline.policy.gain import worth_of
 from ridgeline.policy.roll import INTENT_VALID_SECONDS
 from ridgeline.policy.roll_plan import RollPlan
+from ridgeline.policy.roll_status import roll_of
 from ridgeline.policy.situation import observe
-from ridgeline.policy.status import roll_of
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
 

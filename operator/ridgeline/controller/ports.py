@@ -18,6 +18,11 @@ class Targets(Protocol):
     async def apply(self, write: ProfileWrite, *, dry_run: bool = False) -> DeploymentObject:
         """Apply a profile and return the Deployment as it is then."""
 
+    async def release(
+        self, deployment: DeploymentObject, *, exact: bool = False
+    ) -> DeploymentObject:
+        """Give up everything that we own in a Deployment; return it as it is then."""
+
 
 class Reports(Protocol):
     """Writes statuses and Events (`cluster.reporting.ReportingApi`)."""

@@ -18,20 +18,28 @@ from ridgeline.controller.basis import Knowledge
 from ridgeline.controller.block import blocked, told_block
 from ridgeline.controller.budget import RollBudget
 from ridgeline.controller.history import Past
+from ridgeline.controller.intent import intended, order_of, undone_problem, with_served
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.mind import Mind, fresh_mind
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import Leader, Reports, Targets
 from ridgeline.controller.recorder import PassSink
 from ridgeline.controller.reporter import NotLeaderError, Reporter, reference
-from ridgeline.controller.rolling import Order, Refusal, TargetMovedError, begin, rehearse
-from ridgeline.controller.view import Snapshots, View, look, spec_of
+from ridgeline.controller.roll_steps import RollSteps
+from ridgeline.controller.rolling import Refusal, TargetMovedError, begin, rehearse
+from ridgeline.controller.view import (
+    Snapshots,
+    View,
+    hold_while_rolling,
+    look,
+    spec_of,
+    with_step,
+)
 from ridgeline.controller.wish import Wish
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision, Outcome
 from ridgeline.policy.facts import Problem, TargetFacts
-from ridgeline.policy.law.memory import FastMemory as LawFastMemory
 from ridgeline.policy.lifecycle import abandon_switch
 from ridgeline.policy.memory import FastMemory, Memory
 from ridgeline.policy.roll import (
@@ -42,8 +50,7 @@ from ridgeline.policy.roll import (
     seen_is_older,
     undone_by_others,
 )
-from ridgeline.terms.reasons import Reason
-from ridgeline.terms.rolls import RollState
+from ridgeline.terms.rolls import RollState, RollWay
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +80,9 @@ class Reconciler:
         self._leader = leader
         self._options = options
         self._metrics = metrics
+        self._steps = RollSteps(
+            store=store, targets=targets, reporter=self._reporter, leader=leader, metrics=metrics
+        )
         self._minds: dict[Key, Mind] = {}
 
     def recall_from(self, past: Past) -> None:
@@ -126,7 +136,7 @@ class Reconciler:
         if self._must_resume(view):
             await self._resume(view, mind)
             return None
-        return await self._decide(view, mind)
+        return await self._decide(await self._steps.advance(view, mind), mind)
 
     def line_up(self, wishes: Iterable[Wish], now: float) -> list[Wish]:
         """Return wishes in the order in which they are to be settled."""
@@ -187,7 +197,8 @@ class Reconciler:
         problem = await self._obstacle(view, mind)
         # Nobody acts on a serving with an obstacle; what would be best is still worth telling.
         settings = replace(view.settings, suspended=True) if problem else view.settings
-        decision = decided = decide(view.facts, settings, view.memory, view.now, view.seen)
+        decided = decide(view.facts, settings, view.memory, view.now, view.seen)
+        decision = with_step(view, decided)
         if problem is not None:
             self._budget.drop((view.serving.namespace, view.serving.name))
             decision = replace(decision, reason=problem.reason, message=problem.message)
@@ -227,7 +238,7 @@ class Reconciler:
             mind.block = None
             return None
         if undone_by_others(view.roll, target, view.serving.generation):
-            return _undone(view, target)
+            return undone_problem(view, target)
         return await self._standing_refusal(view, mind, target)
 
     async def _standing_refusal(
@@ -243,7 +254,7 @@ class Reconciler:
         if not may_try or not mind.block.due(view, target):
             return mind.block.problem
         try:
-            refusal = await rehearse(self._targets, _order(view, profile, target))
+            refusal = await rehearse(self._targets, order_of(view, profile, target, RollWay.WHOLE))
         except TargetMovedError:
             return mind.block.problem
         if refusal is None:
@@ -256,23 +267,16 @@ class Reconciler:
         target, profile = view.target_facts, view.profile(decision.profile)
         if target is None or profile is None:
             raise AssertionError("a switch was decided without a target or to no profile")
-        intent = Roll(
-            from_profile=target.active_profile,
-            to_profile=profile.name,
-            started_at=view.now,
-            state=RollState.INTENDED,
-            target_uid=target.uid,
-            target_generation=target.generation,
-            serving_generation=view.serving.generation,
-        )
+        intent = intended(view, target, profile, decision.way)
         self._budget.take(view)
         began = False
         try:
-            refusal = await rehearse(self._targets, _order(view, profile, target))
+            refusal = await rehearse(self._targets, order_of(view, profile, target, intent.way))
             if refusal is not None:
                 await self._refused(view, mind, refusal, profile)
                 return
-            announced = replace(view, roll=intent, memory=decision.memory)
+            memory = with_served(decision.memory, view, target)
+            announced = replace(view, roll=intent, memory=memory)
             serving = await self._reporter.report(announced, decision, obliged=True)
             mind.fast = FastMemory()
             announced = replace(announced, serving=serving)
@@ -292,7 +296,7 @@ class Reconciler:
         if not self._leader.held:
             raise NotLeaderError("the Lease was lost before the roll began; its holder goes on")
         try:
-            outcome = await begin(self._targets, _order(view, profile, target))
+            outcome = await begin(self._targets, order_of(view, profile, target, intent.way))
         except TargetMovedError as error:
             log.info("roll abandoned: %s", error, extra=reference(view.serving))
             await self._abandon(view, mind)
@@ -304,7 +308,7 @@ class Reconciler:
         self._metrics.writes.labels("profile").inc()
         self._store.put_deployment(outcome)
         log.info("roll begun", extra={**reference(view.serving), "profile": profile.name})
-        view = replace(view.with_target(outcome), roll=begun(intent, outcome.generation))
+        view = replace(view, roll=begun(intent, outcome.generation, view.now)).with_target(outcome)
         if decision is None:
             decision = decide(view.facts, view.settings, view.memory, view.now, view.seen)
         await self._reporter.report(view, decision)
@@ -320,13 +324,13 @@ class Reconciler:
         memory = abandon_switch(view.memory, view.now)
         view = replace(view, roll=abandoned(view.roll, view.now), memory=memory)
         mind.fast = FastMemory()
-        return replace(view, serving=await self._reporter.report(view, _judged_afresh(view)))
+        return replace(view, serving=await self._reporter.report(view, hold_while_rolling(view)))
 
     async def _refused(self, view: View, mind: Mind, refusal: Refusal, profile: Profile) -> None:
         mind.fast = FastMemory()
         if view.target_facts is not None:
             mind.block = blocked(view, view.target_facts, profile.name, refusal.problem)
-        await self._reporter.report(view, _judged_afresh(view), refusal.problem)
+        await self._reporter.report(view, hold_while_rolling(view), refusal.problem)
 
     def _observe(self, view: View, decision: Decision) -> None:
         namespace, name = view.serving.namespace, view.serving.name
@@ -351,33 +355,3 @@ class Reconciler:
         self._knowledge.forget(key)
         if self._minds.pop(key, None) is not None:
             self._metrics.forget(*key)
-
-
-def _judged_afresh(view: View) -> Decision:
-    """Decide as if nothing had been seen before: never a switch, since nobody has dwelled yet."""
-    law = replace(view.memory.law, fast=LawFastMemory())
-    memory = replace(view.memory, fast=FastMemory(), law=law)
-    return decide(view.facts, view.settings, memory, view.now, view.seen)
-
-
-def _order(view: View, profile: Profile, target: TargetFacts) -> Order:
-    return Order(
-        namespace=view.serving.namespace,
-        serving=view.serving.name,
-        spec=view.spec,
-        profiles=view.profiles,
-        profile=profile,
-        uid=target.uid,
-        generation=target.generation,
-    )
-
-
-def _undone(view: View, target: TargetFacts) -> Problem:
-    applied = view.roll.to_profile if view.roll else "a profile"
-    who = f" (last written by {target.last_writer!r})" if target.last_writer else ""
-    return Problem(
-        reason=Reason.UNDONE_BY_OTHERS,
-        message=f"the operator had set {applied}, and somebody else put "
-        f"{target.active_profile or 'another config'} in its place{who}; it is left alone. "
-        "To hand the target back, edit the serving's spec (set suspend to true and to false again)",
-    )

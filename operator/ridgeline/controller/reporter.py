@@ -16,8 +16,9 @@ from ridgeline.controller.view import View
 from ridgeline.policy.decision import Decision
 from ridgeline.policy.edges import edges
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.roll_status import roll_of
 from ridgeline.policy.situation import observe
-from ridgeline.policy.status import Report, roll_of, slow_memory_of, status_document
+from ridgeline.policy.status import Report, slow_memory_of, status_document
 from ridgeline.terms.reasons import Reason
 
 log = logging.getLogger(__name__)

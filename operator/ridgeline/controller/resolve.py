@@ -12,6 +12,7 @@ from ridgeline.engine.speculative_config import (
     profile_of,
 )
 from ridgeline.policy.facts import Problem, RolloutFacts, TargetFacts
+from ridgeline.terms.names import PROFILE_ENV
 from ridgeline.terms.reasons import Reason
 
 
@@ -119,6 +120,10 @@ def _with_active_profile(
         active_profile=active.name if active else None,
         active_config=point.text,
         rollout=rollout_of(deployment),
+        template=deployment.template,
+        label=deployment.template_profile,
+        has_item=any(each.name == PROFILE_ENV for each in container.env),
+        paused_by_us=deployment.paused_by_us,
     )
     return ResolvedTarget(deployment=deployment, container=container, facts=facts)
 
@@ -144,5 +149,6 @@ def rollout_of(deployment: DeploymentObject) -> RolloutFacts | None:
         available=deployment.available_replicas,
         desired=deployment.replicas,
         paused=deployment.paused,
+        observed=seen,
         deadline_exceeded=deployment.progress_deadline_exceeded,
     )

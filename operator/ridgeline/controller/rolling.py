@@ -7,7 +7,7 @@ announced: a process killed between the two leaves an intent that its successor 
 abandons (`policy.roll`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ridgeline.api.spec import SpeculativeServingSpec
@@ -18,6 +18,7 @@ from ridgeline.cluster.errors import (
     RefusedError,
     StaleVersionError,
 )
+from ridgeline.cluster.marker import CanaryMark
 from ridgeline.cluster.objects import DeploymentObject
 from ridgeline.cluster.target import ProfileWrite
 from ridgeline.controller.ports import Targets
@@ -43,6 +44,8 @@ class Order:
         profile: The profile to apply.
         uid: Identity of the target that was decided about.
         generation: Its generation then.
+        canary: What the target holds before, where it is to be held back for a canary: such a
+            write is rehearsed, too, since somebody else may own `spec.paused`.
     """
 
     namespace: str
@@ -52,6 +55,7 @@ class Order:
     profile: Profile
     uid: str
     generation: int
+    canary: CanaryMark | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,9 @@ async def rehearse(targets: Targets, order: Order) -> Refusal | None:
 async def begin(targets: Targets, order: Order) -> DeploymentObject | Refusal:
     """Apply the profile; return the Deployment as it is then.
 
+    A canary's is not held back by this write: pausing in the apply that brings the profile would
+    make no Pod at all.
+
     Raises:
         TargetMovedError: The target has changed since the decision; nothing was written.
         ClusterError: The API server cannot be reached; it is not known whether it was written.
@@ -97,14 +104,17 @@ async def _write(targets: Targets, order: Order, *, dry_run: bool) -> Deployment
             if _is_applied(order, live):
                 return live  # the answer to an earlier write was lost
             resolved = _as_decided(order, live)
-            return await targets.apply(_profile_write(order, resolved), dry_run=dry_run)
+            write = _profile_write(order, resolved)
+            if dry_run:
+                write = replace(write, canary=order.canary)
+            return await targets.apply(write, dry_run=dry_run)
         except StaleVersionError as error:
             if attempt == _ATTEMPTS - 1:
                 raise TargetMovedError(str(error)) from error
         except (NotFoundError, AnotherObjectError) as error:
             raise TargetMovedError(str(error)) from error
         except FieldConflictError as error:
-            return Refusal(problem=_conflict(error))
+            return Refusal(problem=conflict_of(error))
         except RefusedError as error:
             return Refusal(
                 problem=Problem(
@@ -146,12 +156,21 @@ def _profile_write(order: Order, target: ResolvedTarget) -> ProfileWrite:
         serving=order.serving,
         profile=order.profile.name,
         config=render(order.profile),
+        on_delete=order.spec.on_delete,
     )
 
 
-def _conflict(error: FieldConflictError) -> Problem:
+def conflict_of(error: FieldConflictError) -> Problem:
+    """Return whose field is in the way, and what to do about it."""
     owners = sorted({each.manager for each in error.conflicts})
     fields = sorted({each.field for each in error.conflicts})
+    if fields == [".spec.paused"]:
+        return Problem(
+            reason=Reason.FIELD_CONFLICT,
+            message=f"field manager {', '.join(map(repr, owners))} owns .spec.paused, so the "
+            "rollout cannot be held back for a canary: remove spec.paused from its manifest, or "
+            "set spec.rollout.canary.when: Never",
+        )
     return Problem(
         reason=Reason.FIELD_CONFLICT,
         message=f"field manager {', '.join(map(repr, owners))} owns {', '.join(fields)}: "

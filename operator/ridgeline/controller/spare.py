@@ -7,7 +7,7 @@ from ridgeline.cluster.store import WatchStore
 from ridgeline.policy.placement import Room
 from ridgeline.policy.roll import Roll
 from ridgeline.policy.roll_plan import RollPlan
-from ridgeline.policy.status import roll_of
+from ridgeline.policy.roll_status import roll_of
 from ridgeline.terms.rolls import RollState
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from ridgeline.api.serving import parse_serving
 from ridgeline.api.spec import SpeculativeServingSpec
@@ -12,14 +13,19 @@ from ridgeline.controller.observe import facts_of
 from ridgeline.controller.options import Options
 from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_target
 from ridgeline.engine.speculative_config import Profile
+from ridgeline.policy.decide import decide
+from ridgeline.policy.decision import Decision
 from ridgeline.policy.facts import Facts, Problem, TargetFacts
+from ridgeline.policy.law.memory import FastMemory as LawFastMemory
 from ridgeline.policy.lifecycle import abandon_switch, finish_switch
-from ridgeline.policy.memory import Memory
-from ridgeline.policy.roll import Roll, abandoned, moved_on
+from ridgeline.policy.memory import FastMemory, Memory
+from ridgeline.policy.roll import Roll, abandoned, fleet_runs_old, moved_on
+from ridgeline.policy.roll_status import roll_of
+from ridgeline.policy.roll_steps import NextStep
 from ridgeline.policy.scheduled import lead_of
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.situation import Seen, see
-from ridgeline.policy.status import roll_of, slow_memory_of
+from ridgeline.policy.status import slow_memory_of
 from ridgeline.settings.resolve import profiles_of, telemetry_of
 from ridgeline.settings.schedules import schedule_of
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
@@ -29,6 +35,11 @@ from ridgeline.terms.rolls import RollState
 
 Snapshots = Callable[[str], TelemetrySnapshot | Problem]
 """Gives the last reading of an endpoint by its name, or why there is none."""
+
+
+_OF_A_ROLLOUT: Final = frozenset(
+    {Reason.ROLLOUT_UNDER_WAY, Reason.ROLLOUT_PAUSED, Reason.ROLLOUT_STALLED}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +58,7 @@ class View:
     memory: Memory
     now: float
     drift: Problem | None = None
+    step: NextStep | None = None
 
     @property
     def target_facts(self) -> TargetFacts | None:
@@ -57,11 +69,33 @@ class View:
         """Return the profile of that name, `None` when the serving has none."""
         return next((each for each in self.profiles if each.name == name), None)
 
+    @property
+    def rolled_target(self) -> TargetFacts | None:
+        """The target with what a roll wrote, whatever the profile is called by now."""
+        if isinstance(self.target, Problem):
+            return None
+        target = self.target.facts
+        if self.roll is not None and self._still_carries(self.roll, self.target):
+            return replace(target, active_profile=self.roll.to_profile)
+        return target
+
     def with_target(self, deployment: DeploymentObject) -> "View":
         """Return the view with the target as an answer of the API server tells it."""
         target = resolve_target(self.spec, self.profiles, deployment, None)
         known = target if isinstance(target, Problem) else target.facts
-        return replace(self, target=target, facts=replace(self.facts, target=known))
+        view = replace(self, target=target, facts=replace(self.facts, target=known))
+        return view.with_fleet_profile()
+
+    def with_fleet_profile(self) -> "View":
+        """Return the view in which the active profile is the one that the fleet is to run.
+
+        While a canary is judged, and while it is taken back, that is not the template's.
+        """
+        target, roll = self.facts.target, self.roll
+        if isinstance(target, Problem) or roll is None or not fleet_runs_old(roll, target):
+            return self
+        target = replace(target, active_profile=roll.from_profile)
+        return replace(self, facts=replace(self.facts, target=target))
 
     def with_roll_moved_on(self) -> "View":
         """Return the view with the roll as the target shows it, its switch closed if it ended."""
@@ -77,15 +111,15 @@ class View:
             # Only an edit of the serving after this moment hands the target back. (Who suspended it
             # before has the target already, and may release it.)
             roll = replace(roll, serving_generation=self.serving.generation)
-        return replace(self, roll=roll, memory=memory)
+        return replace(self, roll=roll, memory=memory).with_fleet_profile()
 
     def _moved_on(self, roll: Roll) -> Roll:
         if isinstance(self.target, Problem):
             gone = self.target.reason is Reason.TARGET_NOT_FOUND
             return abandoned(roll, self.now) if gone and roll.open else roll
-        target = self.target.facts
-        if self._still_carries(roll, self.target):
-            target = replace(target, active_profile=roll.to_profile)
+        target = self.rolled_target
+        if target is None:
+            raise AssertionError("a resolved target has facts")
         moved = moved_on(roll, target, self.now)
         edited = self.serving.generation > roll.serving_generation
         if moved.state is RollState.INTENDED and edited:
@@ -99,7 +133,7 @@ class View:
         A profile that was renamed, removed or edited in the serving does not describe the template
         any more; nobody took it out of there for that.
         """
-        if roll.state not in (RollState.ROLLING, RollState.FINISHED):
+        if roll.state not in (RollState.CANARY, RollState.ROLLING, RollState.FINISHED):
             return False
         if target.facts.uid != roll.target_uid:
             return False
@@ -184,3 +218,17 @@ def look(
         memory=replace(remembered, slow=slow),
         now=now,
     )
+
+
+def hold_while_rolling(view: View) -> Decision:
+    """Decide as if nothing had been seen before: never a switch, since nobody has dwelled yet."""
+    law = replace(view.memory.law, fast=LawFastMemory())
+    memory = replace(view.memory, fast=FastMemory(), law=law)
+    return with_step(view, decide(view.facts, view.settings, memory, view.now, view.seen))
+
+
+def with_step(view: View, decision: Decision) -> Decision:
+    """Return a decision that holds for the rollout with what the roll itself is waiting for."""
+    if view.step is None or decision.reason not in _OF_A_ROLLOUT:
+        return decision
+    return replace(decision, reason=view.step.why.reason, message=view.step.why.message)

@@ -22,11 +22,13 @@ A wish to leave becomes a switch when all of this holds, in this order:
    upwards b − u >= 1; downwards b − u >= 2, so that the last one is always left for "off".
 5. No oscillation: downwards only, not the opposite of a decision at the same load (`oscillation`).
 6. Cooldown: downwards only, cooldownSeconds since the last roll ended.
-7. Verdict: the strategy can tell whether speculation pays on this accelerator at all.
+7. Verdict: the strategy can tell whether speculation pays on this accelerator at all, or the
+   profile may be tried; and it is not quarantined for a roll that failed.
 8. Schedules (`schedule`): no freeze, no switching on where that is forbidden, and through a crowd
    that is said to be short no roll that takes capacity away from full servers.
 9. Mode: Automatic. Otherwise the same wish is a recommendation.
-10. The roll could finish, and would cut no answer short (`roll_plan`).
+10. The roll could finish, and would cut no answer short (`roll_plan`); what must begin with a
+   canary can (`way`).
 
 Where the cut-offs are predicted, the control law (`law.law`) takes the place of the borders and of
 2 to 6: it looks at demand, concurrency and saturation together, and at what a roll costs. It looks
@@ -56,20 +58,20 @@ from ridgeline.policy.law.terms import LawReason
 from ridgeline.policy.lifecycle import mend_times, remember_switch
 from ridgeline.policy.memory import FastMemory, Memory, Switch
 from ridgeline.policy.move import (
-    BLINDING,
-    LAST_CHECKS,
-    MOVE_CHECKS,
     Move,
     law_move,
     leaving_move,
     scheduled_move,
     wanted_move,
 )
+from ridgeline.policy.move_checks import BLINDING, LAST_CHECKS, MOVE_CHECKS
 from ridgeline.policy.scheduled import scheduled_wish
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.situation import Seen, Situation, observe
 from ridgeline.policy.verdict import Hold, Verdict
+from ridgeline.policy.way import way_of
 from ridgeline.terms.reasons import Reason
+from ridgeline.terms.rolls import RollWay
 
 
 def decide(
@@ -213,8 +215,7 @@ def _finish(
 
 
 def _switch(move: Move, told: Diagnostics) -> Decision:
-    situation = move.situation
-    reason = move.reason
+    situation, reason, way = move.situation, move.reason, way_of(move)
     switch = Switch(
         started_at=situation.now,
         finished_at=None,
@@ -224,14 +225,23 @@ def _switch(move: Move, told: Diagnostics) -> Decision:
         # What was ordered says nothing about the load.
         concurrency=None if reason is Reason.SCHEDULED else situation.estimates.concurrency,
     )
+    # A trial is taken back: it is no switch, and takes nothing of the day's budget.
+    memory = situation.memory
+    trial = way is RollWay.TRIAL
+    message = (
+        f"{move.told}: {move.profile} may be better, and is measured on one canary"
+        if trial
+        else f"{move.told}: {move.profile} is better"
+    )
     return Decision(
         outcome=Outcome.SWITCH,
         profile=move.profile,
         recommended=move.profile,
-        reason=reason,
-        message=f"{move.told}: {move.profile} is better",
-        memory=remember_switch(situation.memory, switch),
+        reason=Reason.TRIAL if trial else reason,
+        message=message,
+        memory=replace(memory, fast=FastMemory()) if trial else remember_switch(memory, switch),
         diagnostics=told,
+        way=way,
     )
 
 

@@ -7,6 +7,7 @@ from ridgeline.policy.comparison import Comparison
 from ridgeline.policy.law.decision import LawDecision
 from ridgeline.policy.memory import Memory
 from ridgeline.terms.reasons import Reason
+from ridgeline.terms.rolls import RollWay
 
 __all__ = ["Comparison", "Decision", "Diagnostics", "Estimates", "Outcome"]
 
@@ -79,6 +80,7 @@ class Decision:
         message: The same for a person, with the numbers.
         memory: What to remember for the next decision.
         diagnostics: How it came about.
+        way: How a switch is to be made.
     """
 
     outcome: Outcome
@@ -88,3 +90,4 @@ class Decision:
     message: str
     memory: Memory
     diagnostics: Diagnostics
+    way: RollWay = RollWay.WHOLE

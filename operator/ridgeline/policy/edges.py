@@ -27,7 +27,13 @@ _ROLL_REASONS: Final = {
     RollState.FINISHED: Reason.ROLL_FINISHED,
     RollState.ABANDONED: Reason.ROLL_ABANDONED,
     RollState.UNDONE: Reason.UNDONE_BY_OTHERS,
+    RollState.CANARY: Reason.CANARY_STARTED,
+    RollState.UNDOING: Reason.ROLL_UNDONE,
+    RollState.RESTORED: Reason.ROLL_RESTORED,
 }
+
+
+_WARNINGS: Final = frozenset({Reason.UNDONE_BY_OTHERS, Reason.ROLL_UNDONE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +80,14 @@ def _roll_edges(before: Document, after_status: Document) -> tuple[Edge, ...]:
     if reason is None or (reason is Reason.UNDONE_BY_OTHERS and _handed_back(after_status)):
         return ()
     switches: Sequence[Document] = after_status.get("switchHistory") or ({},)
-    why = switches[-1].get("reason", "") if reason is Reason.ROLL_STARTED else ""
+    begins = (
+        reason in (Reason.ROLL_STARTED, Reason.CANARY_STARTED) and before.get("state") != "Canary"
+    )
+    why = switches[-1].get("reason", "") if begins else after.get("message", "")
     note = f"roll from {after.get('from', 'an unknown profile')} to {after['to']}"
     return (
         Edge(
-            warning=reason is Reason.UNDONE_BY_OTHERS,
+            warning=reason in _WARNINGS,
             reason=reason,
             action="Roll",
             note=f"{note}: {why}" if why else note,

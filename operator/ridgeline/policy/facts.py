@@ -119,6 +119,7 @@ class RolloutFacts:
         available: Pods that are available, of any template.
         desired: Replicas asked for.
         paused: Whether somebody paused the rollout.
+        observed: Whether the Deployment controller has seen the newest spec.
         deadline_exceeded: Whether the Deployment controller reported ProgressDeadlineExceeded.
     """
 
@@ -126,6 +127,7 @@ class RolloutFacts:
     available: int
     desired: int
     paused: bool = False
+    observed: bool = True
     deadline_exceeded: bool = False
 
 
@@ -141,6 +143,11 @@ class TargetFacts:
         active_profile: Profile that its Pod template carries; `None` when no profile describes it.
         active_config: The speculative config that the template carries, for messages.
         rollout: What is under way, `None` when nothing is.
+        template: Fingerprint of its Pod template without what is ours.
+        label: Profile that the template's label names, `None` without one.
+        has_item: Whether its container has the env item that carries the config; without one the
+            default of the target's own manifest applies.
+        paused_by_us: Whether `spec.paused` is true and ours.
     """
 
     uid: str
@@ -150,6 +157,10 @@ class TargetFacts:
     active_profile: str | None
     active_config: str
     rollout: RolloutFacts | None
+    template: str = ""
+    label: str | None = None
+    has_item: bool = False
+    paused_by_us: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

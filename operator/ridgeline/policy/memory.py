@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from ridgeline.policy.law.memory import LawMemory
 from ridgeline.policy.learned import Learned
+from ridgeline.policy.proof import Proofs
+from ridgeline.policy.quarantine import Entries
 from ridgeline.terms.reasons import Reason
 
 
@@ -40,10 +42,14 @@ class SlowMemory:
     Attributes:
         switches: From the oldest to the newest, at most ten.
         learned: What telemetry taught of the profiles; `None` before it taught anything.
+        quarantine: Profiles that failed.
+        proofs: What each profile has shown on a Pod template.
     """
 
     switches: tuple[Switch, ...] = ()
     learned: Learned | None = None
+    quarantine: Entries = ()
+    proofs: Proofs = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

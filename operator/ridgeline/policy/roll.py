@@ -1,24 +1,52 @@
 """The record of a roll, and how it moves on from what is seen of the target.
 
 A roll is announced in status before the one write that begins it (`Intended`), so that a successor
-of a killed process can tell what was meant. From then on only what is seen moves it:
+of a killed process can tell what was meant. What the operator decides about it later (the canary
+has passed; what was there before is put back) is announced in the same way before it is written.
+All else is moved on by what is seen:
 
     Intended ── template carries the profile ──▶ Rolling ── nothing under way ──▶ Finished
-       │                                            │
-       └── target changed, or too long ago          └── template carries another profile
-                        ▼                                              ▼
-                    Abandoned                                       Undone
+       │                       │                  ▲   │
+       │                       └──▶ Canary ──pass─┘   │ new Pods fail, or too late
+       │                               │ fail         ▼
+       │                               └────────▶ Undoing ── nothing under way ──▶ Restored
+       │
+       └── target changed, or too long ago ──▶ Abandoned
+
+and from Canary, Rolling and Finished to Undone, when somebody else takes the profile out.
 """
 
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ridgeline.policy.facts import TargetFacts
-from ridgeline.terms.rolls import RollState
+from ridgeline.policy.facts import Problem, TargetFacts
+from ridgeline.terms.rolls import RollState, RollWay
 
 INTENT_VALID_SECONDS: Final = 300.0
 """An announced roll that was not begun within this time is not begun any more: the load that
 called for it has been forgotten with the process that saw it."""
+
+UNDONE_TOO_OFTEN: Final = 2
+"""Taken out so often by another writer, the profile is not written again: no fighting."""
+
+UNDONE_FORGOTTEN_SECONDS: Final = 24 * 3600.0
+"""What was taken out longer ago is another story than what is taken out now."""
+
+_PEOPLE: Final = "kubectl"
+"""Field managers of people's own commands begin so (kubectl-edit, kubectl-rollout, …)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What our fields held before a roll, whoever had put it there.
+
+    Attributes:
+        label: Profile that the template's label named; `None` without one.
+        config: The speculative config.
+    """
+
+    label: str | None
+    config: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +58,20 @@ class Roll:
         to_profile: Profile after.
         started_at: Epoch seconds when it was announced.
         finished_at: Epoch seconds when it ended, in whichever way.
-        state: Where it is.
+        state: Where it stands.
+        stage_at: Epoch seconds since when it stands there.
         target_uid: Identity of the target.
-        target_generation: Generation of the target before the write (Intended) or after it.
-        serving_generation: Generation of the serving that asked for it.
+        target_generation: Generation of the target: the one decided about, and from the write on
+            the one that our last write made.
+        serving_generation: Generation of the serving that asked for it; of an undone roll, the
+            last one before its profile was taken out.
+        way: How it is made.
+        before: What to put back; `None` when our fields are given up instead.
+        template: Fingerprint of the target's Pod template without what is ours.
+        config: Fingerprint of the profile's config.
+        why: What the operator made of it: the verdict on the canary, or why it is undone.
+        undone_times: How often in a row others took a profile out of the target.
+        undone_by: Field manager that did so last.
     """
 
     from_profile: str | None
@@ -41,24 +79,66 @@ class Roll:
     started_at: float
     finished_at: float | None = None
     state: RollState
+    stage_at: float = 0.0
     target_uid: str
     target_generation: int
     serving_generation: int
+    way: RollWay = RollWay.WHOLE
+    before: Before | None = None
+    template: str = ""
+    config: str = ""
+    why: Problem | None = None
+    undone_times: int = 0
+    undone_by: str = ""
 
     @property
     def open(self) -> bool:
         """Whether it has not ended."""
-        return self.state in (RollState.INTENDED, RollState.ROLLING)
+        return self.state in _OPEN
 
 
-def begun(roll: Roll, target_generation: int) -> Roll:
+_OPEN: Final = frozenset(
+    {RollState.INTENDED, RollState.CANARY, RollState.ROLLING, RollState.UNDOING}
+)
+
+
+def begun(roll: Roll, target_generation: int, now: float) -> Roll:
     """Return the roll after the write that began it."""
-    return replace(roll, state=RollState.ROLLING, target_generation=target_generation)
+    state = RollState.ROLLING if roll.way is RollWay.WHOLE else RollState.CANARY
+    return replace(roll, state=state, stage_at=now, target_generation=target_generation)
+
+
+def promoted(roll: Roll, why: Problem, now: float) -> Roll:
+    """Return a canary's roll when the rest is to follow."""
+    return replace(roll, state=RollState.ROLLING, stage_at=now, why=why)
+
+
+def undoing(roll: Roll, why: Problem, now: float) -> Roll:
+    """Return the roll when what was there before is to be put back."""
+    return replace(roll, state=RollState.UNDOING, stage_at=now, why=why)
 
 
 def abandoned(roll: Roll, now: float) -> Roll:
     """Return the roll after it was given up before it began."""
-    return replace(roll, state=RollState.ABANDONED, finished_at=now)
+    return _ended(roll, RollState.ABANDONED, now)
+
+
+def _ended(roll: Roll, state: RollState, now: float) -> Roll:
+    return replace(roll, state=state, stage_at=now, finished_at=now)
+
+
+def carries(roll: Roll, target: TargetFacts) -> bool:
+    """Tell whether the template has what the roll wrote."""
+    return target.active_profile == roll.to_profile
+
+
+def fleet_runs_old(roll: Roll, target: TargetFacts) -> bool:
+    """Tell whether the fleet still runs what it ran before the roll, whatever the template has."""
+    if roll.target_uid != target.uid:
+        return False
+    return roll.state is RollState.UNDOING or (
+        roll.state is RollState.CANARY and carries(roll, target)
+    )
 
 
 def seen_is_older(roll: Roll | None, target: TargetFacts) -> bool:
@@ -85,34 +165,70 @@ def must_begin(roll: Roll, target: TargetFacts, now: float) -> bool:
 def moved_on(roll: Roll, target: TargetFacts, now: float) -> Roll:
     """Return the roll as the target shows it now."""
     if roll.target_uid != target.uid:
-        return replace(roll, state=RollState.ABANDONED, finished_at=now) if roll.open else roll
+        return abandoned(roll, now) if roll.open else roll
     if seen_is_older(roll, target):
         return roll
-    carries = target.active_profile == roll.to_profile
-    match roll.state:
-        case RollState.INTENDED if carries:
-            return moved_on(begun(roll, target.generation), target, now)
-        case RollState.INTENDED if not must_begin(roll, target, now):
-            return abandoned(roll, now)
-        case RollState.ROLLING if not carries:
-            return replace(roll, state=RollState.UNDONE, finished_at=now)
-        case RollState.ROLLING if target.rollout is None:
-            return replace(roll, state=RollState.FINISHED, finished_at=now)
-        case RollState.FINISHED if not carries:
-            return replace(roll, state=RollState.UNDONE)
-        case RollState.UNDONE if carries:
-            return replace(roll, state=RollState.FINISHED)
+    if roll.open:
+        return _moved_on_while_open(roll, target, now)
+    if roll.state is RollState.FINISHED and not carries(roll, target):
+        # It ended when it ended; only who runs the target now is another.
+        return replace(_undone(roll, target), finished_at=roll.finished_at)
+    if roll.state is RollState.UNDONE and carries(roll, target):
+        return replace(roll, state=RollState.FINISHED)
     return roll
 
 
-def undone_by_others(roll: Roll | None, target: TargetFacts, serving_generation: int) -> bool:
-    """Tell whether somebody took our profile out of the target and has not handed it back.
+def _moved_on_while_open(roll: Roll, target: TargetFacts, now: float) -> Roll:
+    there, settled = carries(roll, target), target.rollout is None
+    match roll.state:
+        case RollState.INTENDED if there:
+            return moved_on(begun(roll, target.generation, now), target, now)
+        case RollState.INTENDED if not must_begin(roll, target, now):
+            return abandoned(roll, now)
+        case RollState.CANARY | RollState.ROLLING if not there:
+            return replace(_undone(roll, target), stage_at=now, finished_at=now)
+        case RollState.ROLLING if settled:
+            return _ended(roll, RollState.FINISHED, now)
+        case RollState.CANARY if settled and roll.way is RollWay.CANARY:
+            # The rest followed before the canary could be held back: there is no other replica
+            # left to compare it with.
+            return _ended(roll, RollState.FINISHED, now)
+        case RollState.UNDOING if settled and not there:
+            return _ended(roll, RollState.RESTORED, now)
+    return roll
 
-    Editing the serving's spec after the roll hands it back: then the person knows of us.
+
+def _undone(roll: Roll, target: TargetFacts) -> Roll:
+    return replace(
+        roll,
+        state=RollState.UNDONE,
+        undone_times=roll.undone_times + 1,
+        undone_by=target.last_writer,
+    )
+
+
+def undone_by_others(roll: Roll | None, target: TargetFacts, serving_generation: int) -> bool:
+    """Tell whether somebody took our profile out of the target and means it.
+
+    A person's command means it the first time. A controller or a pipeline may not have known of
+    us: it means it when it does so again after the profile was decided for anew. Editing the
+    serving's spec after the roll hands the target back: then the person knows of us.
     """
     return (
         roll is not None
         and roll.state is RollState.UNDONE
         and roll.target_uid == target.uid
         and serving_generation <= roll.serving_generation
+        and (roll.undone_times >= UNDONE_TOO_OFTEN or roll.undone_by.startswith(_PEOPLE))
     )
+
+
+def undone_before(roll: Roll | None, target_uid: str, serving_generation: int, now: float) -> int:
+    """Return how often in a row others took a profile out, to be counted on by the next roll."""
+    if (
+        roll is None
+        or roll.target_uid != target_uid
+        or serving_generation > roll.serving_generation
+    ):
+        return 0
+    return roll.undone_times if now - roll.started_at < UNDONE_FORGOTTEN_SECONDS else 0

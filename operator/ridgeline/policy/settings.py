@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.law.settings import Objective
+from ridgeline.policy.roll_settings import RollSettings
 from ridgeline.policy.schedule import ScheduleState
 from ridgeline.terms.methods import Method
 from ridgeline.terms.modes import Mode
@@ -63,6 +64,8 @@ class PolicySettings:
         stabilization: Dwell times.
         cooldown_seconds: Time after the end of a roll in which nothing is switched on.
         max_switches_per_day: Switches in any 24 hours; the last is kept for switching off.
+        rolls: How carefully the target is rolled; `None`: as a whole, without a canary.
+        configs: Fingerprint of each profile's speculative config, by the profile's name.
         objective: What a person wants of the choice, `None` for nothing in particular.
         prediction: What a predicted table assumes; `None` when a person or a rule gave the
             cut-offs.
@@ -84,6 +87,8 @@ class PolicySettings:
     frozen: bool = False
     forced: str | None = None
     prediction: Prediction | None = None
+    rolls: RollSettings | None = None
+    configs: Mapping[str, str] = field(default_factory=dict)
     objective: Objective | None = None
     schedule: ScheduleState | None = None
     schedule_problems: tuple[Problem, ...] = ()

@@ -18,13 +18,20 @@ from ridgeline.policy.law_status import control_document
 from ridgeline.policy.learned_status import learned_document, learned_of
 from ridgeline.policy.memory import SlowMemory, Switch
 from ridgeline.policy.roll import Roll
+from ridgeline.policy.roll_status import (
+    clean_text,
+    proof_documents,
+    proofs_of,
+    quarantine_documents,
+    quarantine_of,
+    roll_document,
+)
 from ridgeline.policy.schedule import next_schedule_entry
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.told import told_entries
 from ridgeline.terms.conditions import ConditionType
 from ridgeline.terms.modes import Strategy
 from ridgeline.terms.reasons import Reason
-from ridgeline.terms.rolls import RollState
 from ridgeline.terms.times import epoch_seconds, timestamp
 
 Document = Mapping[str, Any]
@@ -126,7 +133,11 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
     _put(document, "nextSchedule", next_schedule_entry(schedule))
     _put(document, "lastDecision", _last_decision(report, previous))
     _put(document, "switchHistory", [_switch(each) for each in report.memory.switches] or None)
-    _put(document, "rollout", _rollout(report, previous.get("rollout") or {}))
+    if report.roll is not None:
+        target = report.situation.target if report.situation else None
+        document["rollout"] = roll_document(report.roll, target, previous.get("rollout") or {})
+    _put(document, "quarantine", quarantine_documents(report.memory.quarantine) or None)
+    _put(document, "proofs", proof_documents(report.memory.proofs) or None)
     if report.target_uid is not None and report.container is not None:
         document["target"] = {"uid": report.target_uid, "container": report.container}
     standing = {each["type"]: each for each in previous.get("conditions") or ()}
@@ -155,27 +166,12 @@ def slow_memory_of(status: Document) -> SlowMemory:
             )
         except (KeyError, TypeError, ValueError):
             continue
-    return SlowMemory(switches=tuple(switches[-10:]), learned=learned_of(status))
-
-
-def roll_of(status: Document) -> Roll | None:
-    """Read the latest roll back from a status; `None` when there is none, or it is unreadable."""
-    entry = status.get("rollout")
-    if not entry:
-        return None
-    try:
-        return Roll(
-            from_profile=entry.get("from"),
-            to_profile=entry["to"],
-            started_at=epoch_seconds(entry["startTime"]),
-            finished_at=_moment(entry.get("finishTime")),
-            state=RollState(entry["state"]),
-            target_uid=entry["targetUID"],
-            target_generation=int(entry["targetGeneration"]),
-            serving_generation=int(entry["servingGeneration"]),
-        )
-    except (KeyError, TypeError, ValueError):
-        return None
+    return SlowMemory(
+        switches=tuple(switches[-10:]),
+        learned=learned_of(status),
+        quarantine=quarantine_of(status),
+        proofs=proofs_of(status),
+    )
 
 
 def _desired(report: Report) -> str | None:
@@ -254,7 +250,7 @@ def _last_decision(report: Report, previous: Document) -> dict[str, Any] | None:
     return {
         "time": timestamp(report.now),
         "reason": told.reason.value,
-        "message": _text(told.message),
+        "message": clean_text(told.message, _MESSAGE_LIMIT),
     }
 
 
@@ -298,39 +294,6 @@ def _switch(switch: Switch) -> dict[str, Any]:
     return entry
 
 
-def _rollout(report: Report, before: Document) -> dict[str, Any] | None:
-    roll = report.roll
-    if roll is None:
-        return None
-    entry: dict[str, Any] = {
-        "to": roll.to_profile,
-        "startTime": timestamp(roll.started_at),
-        "targetUID": roll.target_uid,
-        "targetGeneration": roll.target_generation,
-        "servingGeneration": roll.serving_generation,
-        "state": roll.state.value,
-        **_progress(report, roll, before),
-    }
-    _put(entry, "from", roll.from_profile)
-    _put(entry, "finishTime", None if roll.finished_at is None else timestamp(roll.finished_at))
-    return entry
-
-
-def _progress(report: Report, roll: Roll, before: Document) -> dict[str, int]:
-    """Return the replica counts: live while the roll is open, as they were at its end after it."""
-    names = ("updatedReplicas", "availableReplicas", "replicas")
-    target = report.situation.target if report.situation else None
-    was_open = before.get("state") in (RollState.INTENDED.value, RollState.ROLLING.value)
-    if target is not None and (roll.open or was_open or not before):
-        under_way, wanted = target.rollout, target.desired_replicas
-        updated = under_way.updated if under_way else wanted
-        if roll.state in (RollState.INTENDED, RollState.ABANDONED):
-            updated = 0  # what is updated now is so to another template
-        counts = (updated, under_way.available if under_way else wanted, wanted)
-        return dict(zip(names, counts, strict=True))
-    return {name: int(before.get(name, 0)) for name in names}
-
-
 def _condition(finding: Finding, before: Document | None, report: Report) -> dict[str, Any]:
     same = before is not None and before["status"] == finding.status.value
     same_reason = same and before is not None and before["reason"] == finding.reason.value
@@ -341,7 +304,7 @@ def _condition(finding: Finding, before: Document | None, report: Report) -> dic
         # Numbers in a message move with every tick: it is that of the moment it became so.
         "message": before["message"]
         if same_reason and before is not None and not _names_differ(before, finding, report)
-        else _text(finding.message),
+        else clean_text(finding.message, _MESSAGE_LIMIT),
         "lastTransitionTime": before["lastTransitionTime"]
         if same and before is not None
         else timestamp(report.now),
@@ -358,11 +321,6 @@ def _names_differ(before: Document, finding: Finding, report: Report) -> bool:
     if before.get("observedGeneration") != report.generation:
         return True
     return finding.type is not ConditionType.TELEMETRY_AVAILABLE and finding.reason not in _MEASURED
-
-
-def _text(message: str) -> str:
-    """Return a message as it will be read back: no half surrogate, not too long."""
-    return message.encode("utf-8", errors="replace").decode("utf-8")[:_MESSAGE_LIMIT]
 
 
 def _level(value: object) -> float | None:

@@ -9,8 +9,9 @@ from ridgeline.costmodel.ridge import Speculation, ridge_table
 from ridgeline.costmodel.table import CutoffRow, CutoffTable
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Problem
-from ridgeline.settings.inherit import ResolvedSpec, Source
+from ridgeline.settings.inherit import ResolvedSpec
 from ridgeline.settings.presets import preset_table
+from ridgeline.settings.sources import Source
 from ridgeline.terms.modes import Strategy
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.reasons import Reason

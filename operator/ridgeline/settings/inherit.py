@@ -3,10 +3,9 @@
 Every value keeps its source, so that `kubectl ridgeline explain` can tell where it came from.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from ridgeline.api import defaults
 from ridgeline.api.cutoff import Cutoff
@@ -16,42 +15,10 @@ from ridgeline.api.schedules import Schedule
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.api.tuning import StabilizationPolicy, Tuning
 from ridgeline.policy.facts import Problem
+from ridgeline.settings.rollout import ResolvedRollout, resolve_rollout
+from ridgeline.settings.sources import Origin, Source, Sourced, first_said
 from ridgeline.terms.objective import Preference
 from ridgeline.terms.reasons import Reason
-
-T = TypeVar("T")
-
-
-class Origin(StrEnum):
-    """Who spoke."""
-
-    SERVING = "serving"
-    POLICY = "policy"
-    DEFAULT = "default"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Where a value came from.
-
-    Attributes:
-        origin: Who spoke.
-        policy: Name of the policy, empty for the other origins.
-    """
-
-    origin: Origin
-    policy: str = ""
-
-    def __str__(self) -> str:
-        return f"policy {self.policy}" if self.origin is Origin.POLICY else self.origin.value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sourced(Generic[T]):
-    """A value with its source."""
-
-    value: T
-    source: Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +37,7 @@ class ResolvedSpec:
         max_switches_per_day: Most switches in any 24 hours.
         p99_tpot_milliseconds: Limit on the time per output token, `None` for no limit.
         prefer: What counts among profiles that keep the limit.
+        rollout: How carefully the target is rolled, each field by itself.
         schedules: In a person's order; taken as a whole, since the order has a meaning.
         telemetry: Name of the telemetry endpoint.
     """
@@ -84,6 +52,7 @@ class ResolvedSpec:
     max_switches_per_day: Sourced[int]
     p99_tpot_milliseconds: Sourced[int | None]
     prefer: Sourced[Preference]
+    rollout: ResolvedRollout
     schedules: Sourced[tuple[Schedule, ...]]
     telemetry: Sourced[str]
 
@@ -104,41 +73,41 @@ def resolve_spec(
     if found is not None and not isinstance(found[1], Problem):
         named = found[0], found[1]
     layers = tuple(_layers(spec, named))
-    cutoff = _first(((layer.cutoff, source) for layer, source in layers), Cutoff())
+    cutoff = first_said(((layer.cutoff, source) for layer, source in layers), Cutoff())
     return ResolvedSpec(
         own=spec,
         policy=named[0] if named else None,
         problem=_problem(spec, found, cutoff),
         cutoff=cutoff,
-        busier_seconds=_first(
+        busier_seconds=first_said(
             ((_dwells(layer).busier_seconds, source) for layer, source in layers),
             defaults.BUSIER_SECONDS,
         ),
-        quieter_seconds=_first(
+        quieter_seconds=first_said(
             ((_dwells(layer).quieter_seconds, source) for layer, source in layers),
             defaults.QUIETER_SECONDS,
         ),
-        cooldown_seconds=_first(
+        cooldown_seconds=first_said(
             ((layer.cooldown_seconds, source) for layer, source in layers),
             defaults.COOLDOWN_SECONDS,
         ),
-        max_switches_per_day=_first(
+        max_switches_per_day=first_said(
             ((layer.max_switches_per_day, source) for layer, source in layers),
             defaults.MAX_SWITCHES_PER_DAY,
         ),
-        p99_tpot_milliseconds=_first(
+        p99_tpot_milliseconds=first_said(
             ((_objective(layer).p99_tpot_milliseconds, source) for layer, source in layers), None
         ),
-        prefer=_first(((_objective(layer).prefer, source) for layer, source in layers), PREFER),
-        schedules=_first(((layer.schedules, source) for layer, source in layers), ()),
-        telemetry=_first(
+        prefer=first_said(((_objective(layer).prefer, source) for layer, source in layers), PREFER),
+        rollout=resolve_rollout(layers),
+        schedules=first_said(((layer.schedules, source) for layer, source in layers), ()),
+        telemetry=first_said(
             ((layer.telemetry, source) for layer, source in layers), defaults.TELEMETRY
         ),
     )
 
 
 _SERVING: Final = Source(origin=Origin.SERVING)
-_DEFAULT: Final = Source(origin=Origin.DEFAULT)
 _NO_DWELLS: Final = StabilizationPolicy()
 _NO_OBJECTIVE: Final = Objective()
 
@@ -149,14 +118,6 @@ def _layers(
     yield spec, _SERVING
     if policy is not None:
         yield policy[1], Source(origin=Origin.POLICY, policy=policy[0])
-
-
-def _first(said: Iterable[tuple[T | None, Source]], default: T) -> Sourced[T]:
-    """Return what the first layer that says anything says; nothing (`None`) is not said."""
-    for value, source in said:
-        if value is not None:
-            return Sourced(value=value, source=source)
-    return Sourced(value=default, source=_DEFAULT)
 
 
 def _dwells(layer: Tuning) -> StabilizationPolicy:

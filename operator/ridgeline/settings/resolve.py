@@ -1,11 +1,13 @@
 """A serving's resolved spec → the pure rooms' values."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.costmodel.table import CutoffTable
-from ridgeline.engine.speculative_config import Profile
+from ridgeline.engine.fingerprint import fingerprint
+from ridgeline.engine.speculative_config import Profile, render
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.law.settings import Objective
 from ridgeline.policy.law.terms import Preference as LawPreference
@@ -13,6 +15,7 @@ from ridgeline.policy.settings import PolicySettings, Stabilization
 from ridgeline.settings.cutoffs import RidgeInputs, cutoff_table
 from ridgeline.settings.goodput import Answer
 from ridgeline.settings.inherit import ResolvedSpec
+from ridgeline.settings.rollout import roll_settings
 from ridgeline.terms.objective import Preference
 
 
@@ -32,6 +35,12 @@ def profiles_of(spec: SpeculativeServingSpec) -> tuple[Profile, ...]:
         )
         for each in spec.profiles
     )
+
+
+@lru_cache(maxsize=4096)
+def config_fingerprint(profile: Profile) -> str:
+    """Return a fingerprint of what a profile writes into a target."""
+    return fingerprint(render(profile))
 
 
 def settings_of(
@@ -61,6 +70,8 @@ def settings_of(
         methods={each.name: each.method for each in profiles},
         cutoff=table,
         objective=_objective(resolved),
+        rolls=roll_settings(resolved.rollout),
+        configs={each.name: config_fingerprint(each) for each in profiles},
         prediction=answered[0].prediction if answered else None,
         stabilization=Stabilization(
             busier_seconds=float(resolved.busier_seconds.value),

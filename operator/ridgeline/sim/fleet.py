@@ -19,7 +19,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ridgeline.cluster.errors import NotFoundError, UnavailableError
+from ridgeline.cluster.errors import (
+    AnotherObjectError,
+    NotFoundError,
+    StaleVersionError,
+    UnavailableError,
+)
 from ridgeline.cluster.objects import DeploymentObject, ServingObject
 from ridgeline.cluster.reporting import EventNote
 from ridgeline.cluster.store import WatchStore
@@ -126,11 +131,11 @@ class SimulatedCluster(SimulatedObjects):
         kind = CallKind.REHEARSAL if dry_run else CallKind.PROFILE
         error = server_side_apply.objection(write, workload, self.admission)
         if error is not None or workload is None:
-            self._log(who, kind, write.deployment, write.profile, refused=str(error))
+            self._log(who, kind, write.deployment, write.profile or "", refused=str(error))
             raise error or NotFoundError(write.deployment)
         template = server_side_apply.template_with(write, workload.template)
         changed = template != workload.template
-        self._log(who, kind, write.deployment, write.profile, changed=changed and not dry_run)
+        self._log(who, kind, write.deployment, write.profile or "", changed=changed and not dry_run)
         if dry_run:
             told = workload.told()
             return replace(
@@ -140,6 +145,26 @@ class SimulatedCluster(SimulatedObjects):
                 generation=told.generation + changed,
             )
         if server_side_apply.take(write, workload, template, self.now):
+            self._announce(workload)
+        return workload.told()
+
+    def release(self, deployment: DeploymentObject, who: str, *, exact: bool) -> DeploymentObject:
+        """Server-side apply nothing: everything that the operator owns is given up.
+
+        Raises:
+            UnavailableError: The API server is down.
+            AnotherObjectError: The Deployment is gone or another one than was read.
+            StaleVersionError: It has changed since it was read (`exact`).
+        """
+        self._answer()
+        workload = self._workloads.get((deployment.namespace, deployment.name))
+        if workload is None or workload.uid != deployment.uid:
+            raise AnotherObjectError(f'deployments.apps "{deployment.name}": another uid')
+        if exact and deployment.resource_version != str(workload.version):
+            raise StaleVersionError(f'deployments.apps "{deployment.name}": it has been modified')
+        changed = server_side_apply.give_up_all(workload, self.now)
+        self._log(who, CallKind.PROFILE, deployment.name, "", changed=changed)
+        if changed:
             self._announce(workload)
         return workload.told()
 

@@ -10,9 +10,16 @@ from ridgeline.cluster.objects import DeploymentObject, ServingObject
 from ridgeline.cluster.shape import TargetShape
 from ridgeline.cluster.store import Key, Kind, WatchStore
 from ridgeline.engine.container import Container, EnvItem
-from ridgeline.sim.server_side_apply import env_path
 from ridgeline.sim.watch import WatchStream
-from ridgeline.sim.workload import Changes, Pace, SimulatedPod, Template, Workload
+from ridgeline.sim.workload import (
+    PAUSED_PATH,
+    Changes,
+    Pace,
+    SimulatedPod,
+    Template,
+    Workload,
+    env_path,
+)
 from ridgeline.terms.names import PROFILE_ENV
 
 NAMESPACE: Final = "default"
@@ -188,6 +195,7 @@ class SimulatedObjects:
         """Pause or resume the rollout of a Deployment."""
         workload = self._workload(name, namespace)
         workload.paused = paused
+        workload.owners[PAUSED_PATH] = {"kubectl-rollout"} if paused else set()
         workload.touch(self.now, "kubectl-rollout")
         self._announce(workload)
 

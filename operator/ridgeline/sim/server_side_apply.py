@@ -18,10 +18,11 @@ from ridgeline.cluster.errors import (
     RefusedError,
     StaleVersionError,
 )
+from ridgeline.cluster.marker import marker
 from ridgeline.cluster.objects import ServingObject
-from ridgeline.cluster.target import ProfileWrite, marker
+from ridgeline.cluster.target import ProfileWrite
 from ridgeline.engine.container import Container, EnvItem
-from ridgeline.sim.workload import Template, Workload
+from ridgeline.sim.workload import PAUSED_PATH, Template, Workload, env_path
 from ridgeline.terms.names import (
     PROFILE_ENV,
     PROFILE_LABEL,
@@ -32,12 +33,6 @@ from ridgeline.terms.names import (
 
 _LABEL_PATH: Final = f".spec.template.metadata.labels.{PROFILE_LABEL}"
 _ANNOTATION_PATH: Final = f".metadata.annotations.{SERVING_ANNOTATION}"
-
-
-def env_path(container: str) -> str:
-    """Return the path of the env item's value, as the API server writes it."""
-    containers = f'.spec.template.spec.containers[name="{container}"]'
-    return f'{containers}.env[name="{PROFILE_ENV}"].value'
 
 
 def objection(
@@ -78,8 +73,15 @@ def _leaves(write: ProfileWrite, workload: Workload) -> Iterator[tuple[str, bool
     container = next(each for each in workload.template.containers if each.name == write.container)
     values = [item.value for item in container.env if item.name == PROFILE_ENV]
     yield env_path(write.container), values != [write.config]
-    yield _LABEL_PATH, workload.template.profile != write.profile
-    yield _ANNOTATION_PATH, workload.marker != marker(write.serving)
+    if write.profile is not None:
+        yield _LABEL_PATH, workload.template.profile != write.profile
+    yield _ANNOTATION_PATH, workload.marker != _marker(write)
+    if write.canary is not None:
+        yield PAUSED_PATH, not workload.paused
+
+
+def _marker(write: ProfileWrite) -> str:
+    return marker(write.serving, write.on_delete, write.canary)
 
 
 def _conflicts(write: ProfileWrite, workload: Workload) -> Iterator[Conflict]:
@@ -96,7 +98,7 @@ def template_with(write: ProfileWrite, template: Template) -> Template:
             _with_item(each, write.config) if each.name == write.container else each
             for each in template.containers
         ),
-        profile=write.profile,
+        profile=template.profile if write.profile is None else write.profile,
     )
 
 
@@ -111,16 +113,64 @@ def _with_item(container: Container, text: str) -> Container:
 
 def take(write: ProfileWrite, workload: Workload, template: Template, now: float) -> bool:
     """Carry an apply out; return whether the object is another one by it."""
-    changed = any(changes for _, changes in _leaves(write, workload))
-    for path, _ in list(_leaves(write, workload)):
+    if write.profile is None and _give_up(workload, _LABEL_PATH):
+        template = replace(template, profile=None)
+    leaves = list(_leaves(write, workload))
+    changed = any(changes for _, changes in leaves)
+    for path, _ in leaves:
         workload.owners.setdefault(path, set()).add(PROFILE_MANAGER)
-    workload.marker = marker(write.serving)
-    if template != workload.template:
+    workload.marker = _marker(write)
+    paused = workload.paused
+    if write.canary is not None:
+        workload.paused = True
+    else:
+        _give_up(workload, PAUSED_PATH)
+    if template != workload.template or paused != workload.paused:
         workload.template = template
         workload.touch(now, PROFILE_MANAGER)
-    elif changed:
+        return True
+    if changed:
         workload.version = workload.next_version()
     return changed
+
+
+def give_up_all(workload: Workload, now: float) -> bool:
+    """Carry out an apply that names nothing; return whether the object is another one by it."""
+    template, paused, before = workload.template, workload.paused, workload.marker
+    for container in template.containers:
+        if _give_up(workload, env_path(container.name)):
+            env = tuple(each for each in container.env if each.name != PROFILE_ENV)
+            template = _with_container(template, replace(container, env=env))
+    if _give_up(workload, _LABEL_PATH):
+        template = replace(template, profile=None)
+    if _give_up(workload, _ANNOTATION_PATH):
+        workload.marker = None
+    _give_up(workload, PAUSED_PATH)
+    if template != workload.template or paused != workload.paused:
+        workload.template = template
+        workload.touch(now, PROFILE_MANAGER)
+        return True
+    if workload.marker != before:
+        workload.version = workload.next_version()
+    return workload.marker != before
+
+
+def _with_container(template: Template, container: Container) -> Template:
+    containers = tuple(
+        container if each.name == container.name else each for each in template.containers
+    )
+    return replace(template, containers=containers)
+
+
+def _give_up(workload: Workload, path: str) -> bool:
+    """Give a leaf up; tell whether that takes it out, since nobody else owns it."""
+    owners = workload.owners.get(path, set())
+    if PROFILE_MANAGER not in owners:
+        return False
+    owners.discard(PROFILE_MANAGER)
+    if path == PAUSED_PATH and not owners:
+        workload.paused = False
+    return not owners
 
 
 def status_objection(

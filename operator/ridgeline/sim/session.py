@@ -98,6 +98,20 @@ class SimulatedSession:
             lambda: self._cluster.apply_profile(write, self._who, dry_run=dry_run),
         )
 
+    async def release(
+        self, deployment: DeploymentObject, *, exact: bool = False
+    ) -> DeploymentObject:
+        """Give up everything that the operator owns in a Deployment.
+
+        Raises:
+            ClusterError: As `SimulatedCluster.release`.
+        """
+        return await self._call(
+            CallKind.PROFILE,
+            deployment.name,
+            lambda: self._cluster.release(deployment, self._who, exact=exact),
+        )
+
     async def apply_status(
         self, serving: ServingObject, status: Mapping[str, Any]
     ) -> ServingObject:

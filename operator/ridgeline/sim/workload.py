@@ -9,12 +9,16 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from ridgeline.cluster.objects import DeploymentObject, PodObject
 from ridgeline.cluster.shape import TargetShape
 from ridgeline.engine.container import Container
+from ridgeline.engine.fingerprint import fingerprint
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, parse
 from ridgeline.terms.names import PROFILE_ENV, PROFILE_MANAGER
+
+PAUSED_PATH: Final = ".spec.paused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +145,7 @@ class Workload:
     _progress_at: float = 0.0
     _told_generation: int = 0
     _pods_made: int = 0
+    _scaled_to: int = -1
 
     def touch(self, now: float, manager: str) -> None:
         """Count a change of the spec by `manager`; the controller sees it a little later."""
@@ -235,7 +240,11 @@ class Workload:
         new = self._staying(of=self.template)
         old = [pod for pod in self._staying() if pod.template != self.template]
         wanted = 0 if self.deleting else self.replicas
+        if not self.paused:
+            self._scaled_to = wanted
         if self.paused and old:
+            self._scale_in_proportion(wanted, new, old, now, changes)
+            self._scaled_to = wanted
             return
         for pod in _least_useful(new)[: max(0, len(new) - wanted)]:
             self._stop(pod, now, changes)
@@ -253,17 +262,44 @@ class Workload:
         if self._can_create_more(wanted):
             self.sync_soon(now)
 
+    def _scale_in_proportion(
+        self,
+        wanted: int,
+        new: list[SimulatedPod],
+        old: list[SimulatedPod],
+        now: float,
+        changes: Changes,
+    ) -> None:
+        """Scale both templates' Pods when the replicas change while it is paused.
+
+        A paused rollout replaces nothing, and a Deployment that is scaled meanwhile shares what is
+        added or taken away between its templates by their sizes. Old templates are one here.
+        """
+        missing = wanted + (self.pace.max_surge if new else 0) - len(new) - len(old)
+        if wanted == self._scaled_to or missing == 0:
+            return
+        share = round(missing * len(new) / (len(new) + len(old)))
+        for _ in range(share):
+            changes.pods.append(self._create(now))
+        for _ in range(missing - share):
+            changes.pods.append(self._create(now, old[0].template))
+        for pod in _least_useful(new)[: max(0, -share)]:
+            self._stop(pod, now, changes)
+        for pod in _least_useful(old)[: max(0, share - missing)]:
+            self._stop(pod, now, changes)
+
     def _can_create_more(self, wanted: int) -> bool:
         missing = wanted - len(self._staying(of=self.template))
         return missing > 0 and len(self._staying()) < wanted + self.pace.max_surge
 
-    def _create(self, now: float) -> SimulatedPod:
+    def _create(self, now: float, template: Template | None = None) -> SimulatedPod:
         self._pods_made += 1
+        template = template or self.template
         pod = SimulatedPod(
-            name=f"{self.name}-{self.template.digest}-{self._pods_made}",
+            name=f"{self.name}-{template.digest}-{self._pods_made}",
             uid=f"{self.uid}-pod-{self._pods_made}",
             version=self.next_version(),
-            template=self.template,
+            template=template,
             # Servers started together are not Ready together.
             starts_at=now + self.pace.startup_seconds + 0.7 * (self._pods_made % 3),
         )
@@ -319,12 +355,18 @@ class Workload:
             available_replicas=self.counts.ready,
             progress_deadline_exceeded=self.counts.deadline_exceeded,
             last_writer=self.last_writer,
+            template=fingerprint(repr(_without_ours(self.template))),
+            ours=any(PROFILE_MANAGER in self.owners.get(path, ()) for path in self._env_paths()),
+            paused_by_us=self.paused and PROFILE_MANAGER in self.owners.get(PAUSED_PATH, ()),
             shape=replace(
                 self.shape,
                 max_surge=self.pace.max_surge,
                 max_unavailable=self.pace.max_unavailable,
             ),
         )
+
+    def _env_paths(self) -> list[str]:
+        return [env_path(each.name) for each in self.template.containers]
 
     def pod_told(self, pod: SimulatedPod) -> PodObject:
         """Return one of its Pods as the API server tells it."""
@@ -340,6 +382,22 @@ class Workload:
             deleting=pod.deleting,
             trouble="CrashLoopBackOff" if failing else None,
         )
+
+
+def env_path(container: str) -> str:
+    """Return the path of the env item's value, as the API server writes it."""
+    containers = f'.spec.template.spec.containers[name="{container}"]'
+    return f'{containers}.env[name="{PROFILE_ENV}"].value'
+
+
+def _without_ours(template: Template) -> Template:
+    """Return the template without the fields that the operator may own."""
+    return Template(
+        containers=tuple(
+            replace(each, env=tuple(item for item in each.env if item.name != PROFILE_ENV))
+            for each in template.containers
+        )
+    )
 
 
 def _least_useful(pods: Iterable[SimulatedPod]) -> list[SimulatedPod]:

@@ -70,6 +70,19 @@ class Reason(StrEnum):
     DISRUPTION_BUDGET = "DisruptionBudget"
     START_BUDGET_TOO_SHORT = "StartBudgetTooShort"
     DRAIN_TOO_SHORT = "DrainTooShort"
+    # A canary, and the way back.
+    CANARY_UNDER_WAY = "CanaryUnderWay"
+    CANARY_IMPOSSIBLE = "CanaryImpossible"
+    CANARY_NOT_JUDGED = "CanaryNotJudged"
+    CANARY_NOT_SERVING = "CanaryNotServing"
+    TRIAL = "Trial"
+    TRIAL_ENDED = "TrialEnded"
+    TEMPLATE_CHANGED = "TemplateChanged"
+    SPEC_CHANGED = "SpecChanged"
+    ROLL_DEADLINE_EXCEEDED = "RollDeadlineExceeded"
+    UNDOING = "Undoing"
+    ROLLBACK_STALLED = "RollbackStalled"
+    PROFILE_QUARANTINED = "ProfileQuarantined"
     # A person's or the operator's standing order.
     FORCED = "Forced"
     FORCED_PROFILE_UNKNOWN = "ForcedProfileUnknown"
@@ -98,6 +111,9 @@ class Reason(StrEnum):
     ROLL_STARTED = "RollStarted"
     ROLL_FINISHED = "RollFinished"
     ROLL_ABANDONED = "RollAbandoned"
+    CANARY_STARTED = "CanaryStarted"
+    ROLL_UNDONE = "RollUndone"
+    ROLL_RESTORED = "RollRestored"
     RECOVERED = "Recovered"
 
 
@@ -314,6 +330,76 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.DRAIN_TOO_SHORT: Explanation(
         "The grace period is shorter than the drain that preStop and --shutdown-timeout ask for.",
         "Raise terminationGracePeriodSeconds in the Deployment.",
+    ),
+    Reason.CANARY_UNDER_WAY: Explanation(
+        "The first new Pods of a roll serve beside the old ones and are judged; the Deployment is "
+        "paused until then (kubectl rollout status, helm --wait and Argo CD show it).",
+        "Wait. To decide yourself, name a profile in the annotation ridgeline.dev/force-profile: "
+        "the canary's lets the rest follow, another one takes the canary back.",
+    ),
+    Reason.CANARY_IMPOSSIBLE: Explanation(
+        "The profile has not served yet with the target's present Pod template, and no canary can "
+        "be made: maxUnavailable is not 0, or maxSurge makes more Pods than "
+        "spec.rollout.canary.maxReplicas.",
+        "Set maxUnavailable: 0 and maxSurge: 1 in the Deployment; or set "
+        "spec.rollout.canary.otherwise: Roll; or order the profile once with the annotation "
+        "ridgeline.dev/force-profile.",
+    ),
+    Reason.CANARY_NOT_JUDGED: Explanation(
+        "The canary served, and there was too little to judge it by until its deadline.",
+        "Raise spec.rollout.canary.deadlineSeconds, or set spec.rollout.canary.onNoTraffic: "
+        "Promote.",
+    ),
+    Reason.CANARY_NOT_SERVING: Explanation(
+        "No new Pod was Ready until the canary's deadline; what was there before was put back.",
+        "Look at the profile's start in the Pods' logs; raise "
+        "spec.rollout.canary.deadlineSeconds if it only needs more time.",
+    ),
+    Reason.TRIAL: Explanation(
+        "Nobody knows the acceptance of the profile here: it is tried on one canary, measured and "
+        "taken back.",
+        "Wait; or set spec.rollout.trial: Never, or state the profile's acceptancePercent.",
+    ),
+    Reason.TRIAL_ENDED: Explanation(
+        "The profile was measured on a canary, which is taken back; the cut-offs rest on the "
+        "measurement from now on.",
+        _NOTHING,
+    ),
+    Reason.TEMPLATE_CHANGED: Explanation(
+        "Somebody changed the target's Pod template while a canary was judged: their change goes "
+        "on without the canary's profile.",
+        _NOTHING,
+    ),
+    Reason.SPEC_CHANGED: Explanation(
+        "The serving does not ask for the profile any more that was being rolled.", _NOTHING
+    ),
+    Reason.ROLL_DEADLINE_EXCEEDED: Explanation(
+        "The roll did not end in time (spec.progressDeadlineSeconds of the Deployment, or "
+        "spec.rollout.deadlineSeconds); what was there before was put back.",
+        "Look at the new Pods; raise the limit if they only need more time.",
+    ),
+    Reason.UNDOING: Explanation(
+        "A profile is being taken back; lastDecision and status.rollout say why.", "Wait."
+    ),
+    Reason.ROLLBACK_STALLED: Explanation(
+        "A profile was taken back, and the Pods of what was there before do not become available. "
+        "The operator writes nothing again.",
+        "Look at the Pods with kubectl describe pod: a node or a GPU may be gone.",
+    ),
+    Reason.PROFILE_QUARANTINED: Explanation(
+        "The profile would be better, but a roll to it failed lately; status.quarantine says why "
+        "and until when.",
+        "Mend the cause: editing the profile, or another image or argument in the Deployment, "
+        "lifts the quarantine at once. So does ordering the profile with the annotation "
+        "ridgeline.dev/force-profile.",
+    ),
+    Reason.CANARY_STARTED: Explanation("The first new Pods of a roll are being made.", _NOTHING),
+    Reason.ROLL_UNDONE: Explanation(
+        "A profile is taken back by the operator; the message says why.",
+        "See status.quarantine and status.rollout.",
+    ),
+    Reason.ROLL_RESTORED: Explanation(
+        "Every replica runs again what it ran before the roll.", _NOTHING
     ),
     Reason.FORCED: Explanation(
         "The annotation ridgeline.dev/force-profile names the profile to run.",

@@ -11,7 +11,8 @@ from ridgeline.cluster.errors import (
     RefusedError,
     StaleVersionError,
 )
-from ridgeline.cluster.target import TargetApi, marker, profile_patch
+from ridgeline.cluster.marker import marker
+from ridgeline.cluster.target import TargetApi, profile_patch
 from ridgeline.terms.names import PROFILE_ENV, PROFILE_LABEL, PROFILE_MANAGER, SERVING_ANNOTATION
 from tests.component.cluster.workloads import (
     EAGLE,

@@ -12,7 +12,8 @@ from ridgeline.cluster.look import LookApi
 from ridgeline.cluster.objects import ServingObject, trim_serving
 from ridgeline.cluster.reporting import EventNote, EventType, ReportingApi
 from ridgeline.policy.facts import Problem
-from ridgeline.policy.status import Document, roll_of, slow_memory_of, status_document
+from ridgeline.policy.roll_status import roll_of
+from ridgeline.policy.status import Document, slow_memory_of, status_document
 from ridgeline.terms.names import API_VERSION, SERVING_PLURAL, STATUS_MANAGER
 from ridgeline.terms.reasons import Reason
 from tests.cluster.handle import Cluster

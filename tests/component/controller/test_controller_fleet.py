@@ -7,7 +7,7 @@ import pytest
 from ridgeline.cluster.errors import UnavailableError
 from ridgeline.sim.session import Call, CallKind, Fault, Moment
 from ridgeline.sim.workload import Pace
-from tests.component.controller.world import HIGH, World, container, spec
+from tests.component.controller.world import EAGLE_CONFIG, HIGH, World, container, spec
 
 NAMES = ("aya", "gemma", "llama", "mistral", "qwen")
 
@@ -110,7 +110,7 @@ async def test_a_roll_of_an_unreadable_serving_keeps_no_place_once_it_is_over() 
     assert world.roll("aya") == "Rolling"
 
 
-async def test_a_stuck_rollout_is_told_and_does_not_end_as_finished() -> None:
+async def test_a_stuck_rollout_is_taken_back_and_its_profile_is_left_alone() -> None:
     world = World()
     pace = Pace(deadline_seconds=120.0, starts=lambda template: template.profile is None)
     world.deploy(pace=pace)
@@ -119,12 +119,14 @@ async def test_a_stuck_rollout_is_told_and_does_not_end_as_finished() -> None:
     await world.run(180)
     world.users["llama"] = HIGH
     await world.run(600)
-    assert world.roll() == "Rolling"
-    assert world.condition("Ready") == ("False", "RolloutStalled")
-    assert world.condition("ProfileApplied") == ("False", "RolloutStalled")
-    assert world.profiles_written() == ["none"]
-    assert world.events() == ["RollStarted", "RolloutStalled"]
-    # maxUnavailable 0: every old replica still serves.
+    assert world.roll() == "Restored"
+    assert world.condition("Ready") == ("True", "Operating")
+    assert world.events()[:3] == ["RollStarted", "RollUndone", "RollRestored"]
+    (entry,) = world.status()["quarantine"]
+    assert (entry["profile"], entry["reason"]) == ("none", "RollDeadlineExceeded")
+    assert world.config() == EAGLE_CONFIG
+    assert world.status()["lastDecision"]["reason"] == "ProfileQuarantined"
+    # maxUnavailable 0: every old replica serves, and has all the time.
     assert sum(1 for pod in world.cluster.pods_of("llama") if pod.serves) == 4
 
 

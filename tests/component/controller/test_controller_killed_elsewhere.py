@@ -65,7 +65,7 @@ async def test_an_undoing_on_the_way() -> None:
         world.users["llama"] = HIGH
         assert await world.run(300, until=lambda: bool(world.profiles_written()))
         await world.run(25)
-        world.cluster.set_config("llama", EAGLE_CONFIG, manager="argocd")
+        world.cluster.set_config("llama", EAGLE_CONFIG, manager="kubectl-edit")
         await world.run(400)
 
     def check(world: World) -> None:

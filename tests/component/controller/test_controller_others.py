@@ -162,15 +162,15 @@ async def _rolled_up() -> World:
 
 async def test_what_others_undo_is_left_to_them_until_the_serving_is_edited() -> None:
     world = await _rolled_up()
-    world.cluster.set_config("llama", EAGLE_CONFIG, manager="argocd")
+    world.cluster.set_config("llama", EAGLE_CONFIG, manager="kubectl-edit")
     await world.run(HOUR)
     assert world.profiles_written() == ["none"]
     assert world.roll() == "Undone"
     assert world.condition("Ready") == ("False", "UndoneByOthers")
-    assert "'argocd'" in world.message("Ready")
+    assert "'kubectl-edit'" in world.message("Ready")
     assert world.events().count("UndoneByOthers") == 1
 
-    world.cluster.set_config("llama", None, manager="argocd")
+    world.cluster.set_config("llama", None, manager="kubectl-edit")
     await world.run(300)
     world.cluster.edit_serving("llama", spec(cooldownSeconds=60))
     await world.run(30)
@@ -184,7 +184,7 @@ async def test_an_edit_before_the_undoing_does_not_hand_the_target_back() -> Non
     world.cluster.edit_serving("llama", spec(cooldownSeconds=60))
     await world.run(300)
     assert world.roll() == "Finished"
-    world.cluster.set_config("llama", EAGLE_CONFIG, manager="argocd")
+    world.cluster.set_config("llama", EAGLE_CONFIG, manager="kubectl-edit")
     await world.run(HOUR)
     assert world.profiles_written() == ["none"]
     assert world.condition("Ready") == ("False", "UndoneByOthers")

@@ -113,7 +113,7 @@ async def test_what_was_decided_while_nobody_may_act_is_recorded_as_it_was_asked
 ) -> None:
     """An obstacle suspends a serving for the decision; the record holds these very settings."""
     world = await busy(notes)
-    world.cluster.set_config("llama", EAGLE_CONFIG, manager="argocd")
+    world.cluster.set_config("llama", EAGLE_CONFIG, manager="kubectl-edit")
     await world.run(600)
     undone = [each for each in notes.ticks() if each.overruled is not None]
     assert len(undone) > 10

@@ -64,6 +64,7 @@ def spec(target: str = "llama", **fields: Any) -> dict[str, Any]:
         },
         "stabilization": {"busierSeconds": 30, "quieterSeconds": 60},
         "cooldownSeconds": 120,
+        "rollout": {"canary": {"when": "Never"}, "trial": "Never"},
         **fields,
     }
 

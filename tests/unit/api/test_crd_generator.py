@@ -21,7 +21,7 @@ FORBIDDEN = {
 }  # fmt: skip
 POLICY_SHARED = (
     "cutoff", "stabilization", "cooldownSeconds", "maxSwitchesPerDay", "objective", "schedules",
-    "telemetry",
+    "rollout", "telemetry",
 )  # fmt: skip
 every_kind = pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.name)
 
@@ -134,6 +134,7 @@ def test_the_schema_writes_these_defaults_and_no_others() -> None:
         "spec.targetRef.kind": "Deployment",
         "spec.mode": "RecommendOnly",
         "spec.suspend": False,
+        "spec.onDelete": "Keep",
         "spec.injection.mode": "Env",
     }
 

@@ -9,8 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from ridgeline.api import defaults
+from ridgeline.api.roll_status import RolloutStatus
 from ridgeline.api.serving import InvalidServing, invalid_fields, parse_serving
-from ridgeline.api.status import RolloutStatus, SpeculativeServingStatus
+from ridgeline.api.status import SpeculativeServingStatus
 from ridgeline.terms.methods import Method
 from ridgeline.terms.modes import Mode, Strategy
 from ridgeline.terms.rolls import RollState

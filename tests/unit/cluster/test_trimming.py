@@ -8,6 +8,7 @@ from ridgeline.cluster.objects import (
     DeploymentObject,
     PodObject,
     ServingObject,
+    template_fingerprint,
     trim_deployment,
     trim_pod,
     trim_serving,
@@ -138,6 +139,7 @@ def test_a_deployment() -> None:
         progress_deadline_exceeded=False,
         last_writer="joe",
         shape=trim_shape(deployment_body()["spec"]),
+        template=template_fingerprint(deployment_body()["spec"]["template"]),
     )
 
 

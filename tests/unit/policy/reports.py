@@ -58,6 +58,7 @@ def roll(state: RollState = RollState.ROLLING, **other: Any) -> Roll:
         from_profile="eagle2",
         to_profile="none",
         started_at=NOW - 100.0,
+        stage_at=NOW - 90.0,
         finished_at=NOW - 10.0 if ended else None,
         state=state,
         target_uid="uid-1",

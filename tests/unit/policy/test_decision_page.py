@@ -10,7 +10,7 @@ from ridgeline.policy.decision import Outcome
 from ridgeline.policy.facts import Facts, RolloutFacts
 from ridgeline.policy.lifecycle import finish_switch
 from ridgeline.policy.memory import Memory
-from ridgeline.policy.move import MOVE_CHECKS
+from ridgeline.policy.move_checks import MOVE_CHECKS
 from ridgeline.terms.reasons import Reason
 from tests.unit.policy import moments as well
 

@@ -86,7 +86,7 @@ class TestSwitch:
             "concurrency per engine is 31.2, at or above the cut-off 20 of eagle2 for 74 s "
             "(needs 60 s): none is better"
         )
-        assert decision.diagnostics.passed[-11:] == (
+        assert decision.diagnostics.passed[-13:] == (
             "cutoffs",
             "evidence",
             "dwell",
@@ -94,10 +94,12 @@ class TestSwitch:
             "oscillation",
             "cooldown",
             "verdict",
+            "quarantine",
             "schedule",
             "short_crowd",
             "mode",
             "roll_can_finish",
+            "canary",
         )
 
     def test_towards_speculation(self) -> None:

@@ -31,9 +31,9 @@ INTENT = Roll(
     target_generation=5,
     serving_generation=2,
 )
-ROLLING = begun(INTENT, 6)
+ROLLING = begun(INTENT, 6, NOW)
 FINISHED = replace(ROLLING, state=RollState.FINISHED, finished_at=NOW + 60.0)
-UNDONE = replace(FINISHED, state=RollState.UNDONE)
+UNDONE = replace(FINISHED, state=RollState.UNDONE, undone_times=2, undone_by="argocd")
 ABANDONED = abandoned(INTENT, NOW + 60.0)
 
 

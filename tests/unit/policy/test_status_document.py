@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.memory import FastMemory, SlowMemory, Switch
-from ridgeline.policy.roll import Roll
+from ridgeline.policy.roll import Before, Roll
+from ridgeline.policy.roll_status import roll_of
 from ridgeline.policy.settings import Stabilization
 from ridgeline.policy.status import (
     CALM,
     CALM_SECONDS,
     Report,
-    roll_of,
     slow_memory_of,
     status_document,
 )
 from ridgeline.terms.reasons import Reason
-from ridgeline.terms.rolls import RollState
+from ridgeline.terms.rolls import RollState, RollWay
 from ridgeline.terms.times import timestamp
 from tests.unit.policy.moments import (
     NOW,
@@ -258,6 +258,12 @@ any_roll = st.builds(
     started_at=moments,
     finished_at=st.none() | moments,
     state=st.sampled_from(RollState),
+    stage_at=moments.filter(bool),
+    way=st.sampled_from(RollWay),
+    before=st.none() | st.builds(Before, label=st.just("eagle2"), config=st.just("{}")),
+    template=st.sampled_from(["", "0123456789abcdef"]),
+    config=st.sampled_from(["", "fedcba9876543210"]),
+    why=st.none() | st.just(Problem(reason=Reason.TRIAL_ENDED, message="measured")),
     target_uid=st.just("uid-1"),
     target_generation=st.integers(min_value=0, max_value=2**40),
     serving_generation=st.integers(min_value=0, max_value=2**40),

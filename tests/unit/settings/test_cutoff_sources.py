@@ -10,7 +10,8 @@ from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.facts import Problem
 from ridgeline.settings.accelerators import load_catalogue
 from ridgeline.settings.cutoffs import RidgeInputs
-from ridgeline.settings.inherit import Origin, Source, Sourced, resolve_spec
+from ridgeline.settings.inherit import resolve_spec
+from ridgeline.settings.sources import Origin, Source, Sourced
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.verdict import Verdict

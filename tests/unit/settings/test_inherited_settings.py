@@ -10,9 +10,10 @@ from ridgeline.api import defaults
 from ridgeline.api.cutoff import Cutoff
 from ridgeline.policy.facts import Problem
 from ridgeline.settings.explain import setting_lines
-from ridgeline.settings.inherit import Origin, ResolvedSpec, Source, Sourced, resolve_spec
+from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
 from ridgeline.settings.policies import named_policy
 from ridgeline.settings.resolve import telemetry_of
+from ridgeline.settings.sources import Origin, Source, Sourced
 from ridgeline.terms.modes import Mode
 from ridgeline.terms.objective import Preference
 from ridgeline.terms.reasons import Reason

@@ -25,8 +25,9 @@ from ridgeline.settings.accelerators import (
 )
 from ridgeline.settings.cutoffs import RidgeInputs
 from ridgeline.settings.goodput import Answer, GoodputInputs, answer, ask
-from ridgeline.settings.inherit import Origin, ResolvedSpec, resolve_spec
+from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
 from ridgeline.settings.resolve import profiles_of, settings_of
+from ridgeline.settings.sources import Origin
 from ridgeline.settings.target_model import target_model
 from ridgeline.terms.methods import Method
 from ridgeline.terms.modes import Strategy

@@ -1,0 +1,95 @@
+"""A roll as it is announced: what is meant, what to put back, and what is known by then."""
+
+from dataclasses import replace
+
+from ridgeline.cluster.marker import CanaryMark
+from ridgeline.controller.rolling import Order
+from ridgeline.controller.view import View
+from ridgeline.engine.speculative_config import Profile
+from ridgeline.policy.facts import Problem, TargetFacts
+from ridgeline.policy.memory import Memory
+from ridgeline.policy.proof import Proof, is_proven, with_proof
+from ridgeline.policy.roll import Before, Roll, undone_before
+from ridgeline.terms.reasons import Reason
+from ridgeline.terms.rolls import ProofResult, RollState, RollWay
+
+
+def intended(view: View, target: TargetFacts, profile: Profile, way: RollWay) -> Roll:
+    """Return the record of a roll that is about to be announced."""
+    generation = view.serving.generation
+    return Roll(
+        from_profile=target.active_profile,
+        to_profile=profile.name,
+        started_at=view.now,
+        state=RollState.INTENDED,
+        stage_at=view.now,
+        target_uid=target.uid,
+        target_generation=target.generation,
+        serving_generation=generation,
+        way=way,
+        before=_before(target),
+        template=target.template,
+        config=view.settings.configs.get(profile.name, ""),
+        undone_times=undone_before(view.roll, target.uid, generation, view.now),
+    )
+
+
+def order_of(view: View, profile: Profile, target: TargetFacts, way: RollWay) -> Order:
+    """Return the write that a roll begins with."""
+    canary = None if way is RollWay.WHOLE else mark_of(_before(target))
+    return Order(
+        namespace=view.serving.namespace,
+        serving=view.serving.name,
+        spec=view.spec,
+        profiles=view.profiles,
+        profile=profile,
+        uid=target.uid,
+        generation=target.generation,
+        canary=canary,
+    )
+
+
+def mark_of(before: Before | None) -> CanaryMark:
+    """Return what the target itself remembers of what was there before its canary."""
+    if before is None:
+        return CanaryMark(label=None, config=None)
+    return CanaryMark(label=before.label, config=before.config)
+
+
+def _before(target: TargetFacts) -> Before | None:
+    if not target.has_item:
+        return None
+    return Before(label=target.label, config=target.active_config)
+
+
+def with_served(memory: Memory, view: View, target: TargetFacts) -> Memory:
+    """Return memory in which the profile that is left is known to have served, if it did."""
+    left = target.active_profile
+    config = view.settings.configs.get(left or "")
+    if left is None or config is None or not view.facts.replicas or target.rollout is not None:
+        return memory
+    if is_proven(memory.slow.proofs, left, config, target.template):
+        return memory
+    proof = Proof(
+        profile=left,
+        result=ProofResult.SERVED,
+        at=view.now,
+        config=config,
+        template=target.template,
+    )
+    slow = replace(memory.slow, proofs=with_proof(memory.slow.proofs, proof))
+    return replace(memory, slow=slow)
+
+
+def undone_problem(view: View, target: TargetFacts) -> Problem:
+    """Return what to say of a target from which somebody else took our profile."""
+    applied = view.roll.to_profile if view.roll else "a profile"
+    who = f" (last written by {target.last_writer!r})" if target.last_writer else ""
+    times = view.roll.undone_times if view.roll else 1
+    again = f" {times} times" if times > 1 else ""
+    return Problem(
+        reason=Reason.UNDONE_BY_OTHERS,
+        message=f"the operator had set {applied}, and somebody else put "
+        f"{target.active_profile or 'another config'} in its place{again}{who}; it is left alone. "
+        "To hand the target back, edit the serving's spec (set suspend to true and to false again)",
+    )
