@@ -32,6 +32,9 @@ SHARE_OF_TICK_TO_READ: Final = 1 / 3
 """Share of a tick that it waits for its endpoints; what a slower one answers counts in the next, so
 that it holds up nobody else's servings."""
 
+_NO_SERVING: Final = ("", "")
+"""Under this key a failure is counted that is no serving's."""
+
 GATHER_SECONDS: Final = 0.2
 """Events of a rolling update come in bursts; one pass answers a burst."""
 
@@ -65,6 +68,7 @@ class Cadence:
         self._woken = asyncio.Event()
         self._last_progress = stopwatch()
         self._busy = asyncio.Lock()
+        self._tick_over = False
         store.listen(self._changed)
         if around is not None:
             around.listen_to_policies(self._policy_changed)
@@ -116,6 +120,7 @@ class Cadence:
                 self._snapshots[name] = self._reading.pop(name).result()
         servings = self._store.servings.all()
         self._metrics.servings.set(len(servings))
+        self._tick_over = True
         self.wake(*((each.namespace, each.name) for each in servings))
 
     def wake(self, *keys: Key) -> None:
@@ -134,6 +139,9 @@ class Cadence:
             wishes = [wish for wish in found if wish is not None]
             wishes = self._reconciler.line_up(wishes, self._clock()) if wishes else []
             await asyncio.gather(*(self._settle(wish, gate) for wish in wishes))
+            if self._tick_over:
+                self._tick_over = False
+                await self._guarded(_NO_SERVING, self._reconciler.see_off(self._clock()))
             self._last_progress = stopwatch()
 
     async def finish_batch(self, timeout_seconds: float = 10.0) -> None:

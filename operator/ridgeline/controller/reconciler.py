@@ -19,6 +19,7 @@ from ridgeline.controller.block import blocked, told_block
 from ridgeline.controller.budget import RollBudget
 from ridgeline.controller.history import Past
 from ridgeline.controller.intent import intended, order_of, undone_problem, with_served
+from ridgeline.controller.leaving import Leaving
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.mind import Mind, fresh_mind
 from ridgeline.controller.options import Options
@@ -80,6 +81,7 @@ class Reconciler:
         self._leader = leader
         self._options = options
         self._metrics = metrics
+        self._leaving = Leaving(store=store, targets=targets, leader=leader, metrics=metrics)
         self._steps = RollSteps(
             store=store, targets=targets, reporter=self._reporter, leader=leader, metrics=metrics
         )
@@ -126,6 +128,7 @@ class Reconciler:
             now=now,
         )
         view = replace(view, drift=mind.learning.drift.problem())
+        self._leaving.remember(key, spec.on_delete)
         target = view.target_facts
         if target is not None and seen_is_older(view.roll, target):
             return None  # the watch stream is still behind our own write; it will wake us
@@ -137,6 +140,11 @@ class Reconciler:
             await self._resume(view, mind)
             return None
         return await self._decide(await self._steps.advance(view, mind), mind)
+
+    async def see_off(self, now: float) -> None:
+        """Do what is due for targets whose serving is gone."""
+        if not self._options.frozen:
+            await self._leaving.see_off(now)
 
     def line_up(self, wishes: Iterable[Wish], now: float) -> list[Wish]:
         """Return wishes in the order in which they are to be settled."""

@@ -1,0 +1,231 @@
+"""A canary on the simulated cluster: held back, judged, let go or taken back, whatever happens."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ridgeline.sim.session import Call, CallKind, Fault, Moment, ProcessLostError
+from ridgeline.sim.workload import Pace
+from tests.component.controller.world import (
+    EAGLE_CONFIG,
+    HIGH,
+    LOW,
+    WINDOW,
+    World,
+    container,
+    spec,
+)
+
+DEADLINE = 600
+CANARY: dict[str, Any] = {
+    "rollout": {"canary": {"when": "Always", "deadlineSeconds": DEADLINE}, "trial": "Never"}
+}
+
+
+async def quiet(**options: Any) -> World:
+    """A world that runs without speculation, quiet enough for the operator to want EAGLE."""
+    world = World(**options)
+    world.deploy(users=LOW, containers=[container(None)])
+    world.cluster.create_serving("llama", spec(**CANARY))
+    world.start()
+    return world
+
+
+def stands(world: World, state: str) -> Callable[[], bool]:
+    """Tell whether the latest roll stands in a state."""
+    return lambda: world.roll() == state
+
+
+def held_back(world: World) -> bool:
+    """Tell whether the target is paused for a canary."""
+    return world.cluster.deployment("llama").paused_by_us
+
+
+def profiles(world: World) -> list[str | None]:
+    """Profile of every Pod that stays, sorted."""
+    pods = [pod for pod in world.cluster.pods_of("llama") if not pod.deleting]
+    return sorted((pod.template.profile or "" for pod in pods), reverse=True)
+
+
+async def with_canary(**options: Any) -> World:
+    """A world whose canary serves and is being judged."""
+    world = await quiet(**options)
+    assert await world.run(600, until=lambda: held_back(world))
+    assert await world.run(60, until=lambda: _canary_serves(world))
+    return world
+
+
+def _canary_serves(world: World) -> bool:
+    return any(pod.serves and pod.template.profile for pod in world.cluster.pods_of("llama"))
+
+
+async def test_the_first_new_pod_is_held_back_and_every_old_one_serves_on() -> None:
+    world = await with_canary()
+    await world.run(60)
+    assert profiles(world) == ["eagle2", "", "", "", ""]
+    assert world.roll() == "Canary"
+    status = world.status()
+    assert (status["activeProfile"], status["desiredProfile"]) == ("none", "eagle2")
+    assert status["lastDecision"]["reason"] == "CanaryUnderWay"
+    assert world.condition("Ready") == ("True", "Operating")
+    assert world.condition("Reconciling")[0] == "True"
+    assert world.events() == ["CanaryStarted"]
+
+
+async def test_a_person_lets_the_rest_follow_by_ordering_the_profile() -> None:
+    world = await with_canary()
+    world.cluster.force("llama", "eagle2")
+    assert await world.run(600, until=world.finished("eagle2"))
+    assert profiles(world) == ["eagle2"] * 4
+    assert not world.cluster.deployment("llama").paused
+    assert world.status()["rollout"]["reason"] == "Forced"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda world: world.cluster.force("llama", "none"), "Forced"),
+        (lambda world: world.cluster.edit_serving("llama", spec(suspend=True)), "Suspended"),
+        (
+            lambda world: world.cluster.edit_serving("llama", spec(mode="RecommendOnly")),
+            "RecommendOnly",
+        ),
+        (lambda world: world.process.reconciler.freeze(True), "Frozen"),
+    ],
+)
+async def test_what_takes_the_right_to_go_on_takes_the_canary_back(
+    change: Callable[[World], None], reason: str
+) -> None:
+    world = await with_canary()
+    change(world)
+    assert await world.run(120, until=stands(world, "Restored"))
+    assert profiles(world) == [""] * 4
+    assert world.config() == ""
+    assert not world.cluster.deployment("llama").paused
+    assert world.status()["rollout"]["reason"] == reason
+    assert "quarantine" not in world.status()
+
+
+async def test_a_canary_that_nobody_could_judge_is_taken_back_and_left_alone_for_a_while() -> None:
+    world = await with_canary()
+    world.telemetry.faults.error = "connection refused"
+    assert await world.run(DEADLINE + 120, until=stands(world, "Restored"))
+    assert world.status()["rollout"]["reason"] == "CanaryNotJudged"
+    (entry,) = world.status()["quarantine"]
+    assert entry["profile"] == "eagle2"
+    world.telemetry.faults.error = None
+    await world.run(1200)
+    assert world.status()["lastDecision"]["reason"] == "ProfileQuarantined"
+    assert profiles(world) == [""] * 4
+
+
+async def test_an_image_that_changes_meanwhile_stays_changed_and_goes_on_without_the_canary() -> (
+    None
+):
+    world = await with_canary()
+    first = world.cluster.deployment("llama").containers[0]
+    changed = container(EAGLE_CONFIG, "vllm", "--max-num-seqs=128")
+    changed = type(first)(
+        name=first.name, args=changed.args, env=first.env, has_env_from=True, image=first.image
+    )
+    world.cluster.set_containers("llama", (changed,), manager="helm")
+    assert await world.run(240, until=stands(world, "Restored"))
+    assert world.status()["rollout"]["reason"] == "TemplateChanged"
+    assert "--max-num-seqs=128" in world.cluster.deployment("llama").containers[0].args
+    assert world.config() == ""
+    assert not world.cluster.deployment("llama").paused
+
+
+async def test_an_autoscaler_that_scales_a_target_with_a_canary_is_no_disturbance() -> None:
+    world = await with_canary()
+    world.cluster.scale("llama", 8)
+    await world.run(60)
+    assert world.roll() == "Canary"
+    world.cluster.force("llama", "eagle2")
+    assert await world.run(900, until=world.finished("eagle2"))
+    assert profiles(world) == ["eagle2"] * 8
+
+
+async def test_a_serving_deleted_under_its_canary_leaves_no_paused_target() -> None:
+    world = await with_canary()
+    world.cluster.delete_serving("llama")
+    await world.run(180)
+    assert not world.cluster.deployment("llama").paused
+    assert profiles(world) == [""] * 4
+
+
+async def test_a_lone_replica_has_a_canary_too() -> None:
+    world = World()
+    world.deploy(users=5.0, containers=[container(None)], replicas=1)
+    world.cluster.create_serving("llama", spec(**CANARY))
+    world.start()
+    assert await world.run(600, until=lambda: held_back(world))
+    await world.run(60)
+    assert profiles(world) == ["eagle2", ""]
+
+
+async def test_a_target_that_may_lose_old_pods_at_once_gets_no_canary_and_no_roll() -> None:
+    world = World()
+    world.deploy(users=LOW, containers=[container(None)], pace=Pace(max_unavailable=1))
+    world.cluster.create_serving("llama", spec(**CANARY))
+    world.start()
+    await world.run(1200)
+    assert world.profiles_written() == []
+    decision = world.status()["lastDecision"]
+    assert decision["reason"] == "CanaryImpossible"
+    assert "maxUnavailable: 0" in decision["message"]
+    world.cluster.edit_serving(
+        "llama", spec(rollout={"canary": {"when": "Always", "otherwise": "Roll"}})
+    )
+    assert await world.run(1200, until=world.finished("eagle2"))
+
+
+async def test_a_roll_to_no_speculation_has_no_canary() -> None:
+    world = World()
+    world.deploy(users=HIGH)
+    world.cluster.create_serving("llama", spec(**CANARY))
+    world.start()
+    assert await world.run(900, until=world.finished("none"))
+    assert "CanaryStarted" not in world.events()
+
+
+async def test_what_has_served_needs_no_second_canary_until_the_template_changes() -> None:
+    world = World()
+    world.deploy(users=HIGH)
+    usual = {"canary": {"when": "Unproven", "deadlineSeconds": DEADLINE}}
+    world.cluster.create_serving("llama", spec(rollout=usual))
+    world.start()
+    assert await world.run(900, until=world.finished("none"))
+    world.users["llama"] = LOW
+    assert await world.run(1800, until=world.finished("eagle2"))
+    assert "CanaryStarted" not in world.events()
+    (proof,) = [each for each in world.status()["proofs"] if each["profile"] == "eagle2"]
+    assert proof["result"] == "Served"
+
+
+CALLS = range(2, 40)
+
+
+@pytest.mark.parametrize("moment", list(Moment))
+@pytest.mark.parametrize("number", CALLS)
+async def test_an_operator_killed_at_any_call_of_a_canary_leaves_it_whole(
+    number: int, moment: Moment
+) -> None:
+    """Killed once at each call, before and after its effect: its successor ends what was begun."""
+
+    def fault(call: Call) -> Fault | None:
+        dies = call.number == number and call.kind is not CallKind.READ
+        return Fault(moment, ProcessLostError()) if dies else None
+
+    world = await quiet(faults=None)
+    world.process.session.faults = fault
+    await world.run(600, until=lambda: held_back(world))
+    await world.run(3 * WINDOW)
+    world.cluster.edit_serving("llama", spec(mode="RecommendOnly"))
+    await world.run(600)
+    deployment = world.cluster.deployment("llama")
+    assert not deployment.paused
+    assert len(set(profiles(world))) == 1
+    assert world.roll() in ("", "Restored", "Abandoned", "Finished")
+    assert len([each for each in world.profiles_written() if each == "eagle2"]) <= 1
