@@ -21,6 +21,8 @@ CLUSTER_SCOPED = {
     "CustomResourceDefinition",
     "ClusterRole",
     "ClusterRoleBinding",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
 }
 
 

@@ -131,7 +131,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _yaml(value: Object) -> str:
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=100)
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=80)
 
 
 if __name__ == "__main__":
