@@ -56,6 +56,8 @@ class KeyUse(StrEnum):
     """On the allow-list: it may stand beside the profile's own."""
     NO_EFFECT = "NoEffect"
     """Accepted, and read by nothing in this release."""
+    MEASURING = "Measuring"
+    """Changes what the server answers: for measurements, never for people's requests."""
     INTERNAL = "Internal"
     """vLLM fills it by itself; a person's value breaks the start."""
     LOADS_CODE = "LoadsCode"
@@ -73,20 +75,33 @@ class DraftTensorParallel(StrEnum):
     """The key is accepted and the drafter runs at the target's."""
 
 
+class DraftSlots(StrEnum):
+    """How room for drafts is taken from `--max-num-batched-tokens`."""
+
+    NONE = "None"
+    PER_REQUEST = "PerRequest"
+    """slots · max-num-seqs less are scheduled; nothing left stops the start."""
+    ONCE = "Once"
+    """Nothing less is scheduled; fewer tokens than one request's slots stop the start."""
+
+
 class Circumstance(StrEnum):
     """Something about a server, beside its speculative config, that a trap depends on."""
 
     LORA = "Lora"
     PIPELINE_PARALLEL = "PipelineParallel"
     DATA_PARALLEL = "DataParallel"
-    TENSOR_PARALLEL = "TensorParallel"
     EAGER = "Eager"
+    ASYNC_SCHEDULING = "AsyncScheduling"
+    """Asked for by a flag; vLLM's own choice avoids what does not work."""
     NO_LOG_STATS = "NoLogStats"
     API_SERVERS = "ApiServers"
     """More than one front-end process."""
-    CHUNKED_PREFILL = "ChunkedPrefill"
-    NO_SPECULATION = "NoSpeculation"
-    """No speculative config; without it a trap is about servers that have one."""
+    LOGITS_PROCESSORS = "LogitsProcessors"
+    LM_FORMAT_ENFORCER = "LmFormatEnforcer"
+    """The backend of structured output."""
+    SECOND_RUNNER = "SecondRunner"
+    """Model Runner V2 asked for in the environment; vLLM's own choice falls back to V1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,10 +174,16 @@ class EngineContract:
             is a usage error).
         honours_schedule: Whether it has `num_speculative_tokens_per_batch_size`.
         schedule_methods: vLLM's names of methods with which the table is honoured.
-        schedule_with_data_parallel: Whether the table is honoured with several engines.
+        schedule_with_data_parallel: Whether the table works with several engines.
+        schedule_dropped_with_data_parallel: Whether it is then left out by itself; else the engines
+            wait for each other for ever.
         disable_by_batch_size: What it does with that key.
         draft_tensor_parallel: Sizes that a drafter may have, by vLLM's name of the method.
         max_lookahead: Highest K that its sampler works with.
+        dashed_keys: Whether a key may be written with dashes instead of underscores.
+        draft_slots: How room for drafts is taken from the tokens of a step.
+        eagle3_targets: What the target's `model_type` must contain for EAGLE-3; empty: the config
+            does not look at it.
         default_memory_utilization: `--gpu-memory-utilization` when not given.
         traps: What else goes wrong.
     """
@@ -181,9 +202,13 @@ class EngineContract:
     honours_schedule: bool
     schedule_methods: frozenset[str] = frozenset()
     schedule_with_data_parallel: bool = False
+    schedule_dropped_with_data_parallel: bool = False
     disable_by_batch_size: Honoured
     draft_tensor_parallel: Mapping[str, DraftTensorParallel] = field(default_factory=dict)
     max_lookahead: int
+    dashed_keys: bool = False
+    draft_slots: DraftSlots = DraftSlots.NONE
+    eagle3_targets: frozenset[str] = frozenset()
     default_memory_utilization: float
     traps: tuple[Trap, ...] = ()
 
