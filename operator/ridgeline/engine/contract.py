@@ -75,6 +75,16 @@ class DraftTensorParallel(StrEnum):
     """The key is accepted and the drafter runs at the target's."""
 
 
+class CustomClass(StrEnum):
+    """When a release takes `model` for the path of a class, which it then imports and runs."""
+
+    NEVER = "Never"
+    WITHOUT_METHOD = "WithoutMethod"
+    """When no method is told and the model is a dotted path."""
+    ALWAYS = "Always"
+    """When the model has a dot and no slash, whatever the method."""
+
+
 class DraftSlots(StrEnum):
     """How room for drafts is taken from `--max-num-batched-tokens`."""
 
@@ -182,6 +192,7 @@ class EngineContract:
         max_lookahead: Highest K that its sampler works with.
         dashed_keys: Whether a key may be written with dashes instead of underscores.
         draft_slots: How room for drafts is taken from the tokens of a step.
+        custom_class: When it takes `model` for the path of a class to run.
         eagle3_targets: What the target's `model_type` must contain for EAGLE-3; empty: the config
             does not look at it.
         default_memory_utilization: `--gpu-memory-utilization` when not given.
@@ -208,6 +219,7 @@ class EngineContract:
     max_lookahead: int
     dashed_keys: bool = False
     draft_slots: DraftSlots = DraftSlots.NONE
+    custom_class: CustomClass = CustomClass.NEVER
     eagle3_targets: frozenset[str] = frozenset()
     default_memory_utilization: float
     traps: tuple[Trap, ...] = ()
@@ -221,6 +233,24 @@ class EngineContract:
     def automatic(self) -> bool:
         """Whether an automatic mode can work: the latency per token is exported."""
         return TPOT_METRIC in self.metrics
+
+
+def runs_named_class(contract: EngineContract, *, method: str | None, model: str | None) -> bool:
+    """Tell whether a release imports and runs the class that a config's `model` names.
+
+    Args:
+        contract: What the release accepts.
+        method: The config's `method` as written; `None` when it names none.
+        model: The config's `model`; `None` when it names none.
+    """
+    if method == "custom_class":
+        return True
+    if model is None or "/" in model or contract.custom_class is CustomClass.NEVER:
+        return False
+    if contract.custom_class is CustomClass.ALWAYS:
+        return "." in model
+    parts = model.split(".")
+    return method is None and len(parts) > 1 and all(part.isidentifier() for part in parts)
 
 
 class NoContractError(ValueError):
