@@ -44,6 +44,10 @@ _CONTAINERS: Final = ("spec", "template", "spec", "containers")
 _ENV_ITEM: Final = (*_CONTAINERS, ITEM, "env", ITEM)
 
 
+_SERVERS_OWN: Final = ("generation", "managedFields", "resourceVersion")
+"""What changes with every write, and nobody owns."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
     """A place on the way to what the operator may write.
@@ -66,7 +70,7 @@ LEVELS: Final = (
     Level(
         name="metadata",
         path=("metadata",),
-        may=("annotations", "generation", "managedFields", "resourceVersion"),
+        may=("annotations", *_SERVERS_OWN),
     ),
     Level(
         name="annotations",
@@ -113,7 +117,7 @@ def rules(minors: tuple[str, ...] = MINORS) -> dict[str, Any]:
         variables += _level_variables(level, minors)
         validations += _level_validations(level)
     variables += [*_container_variables(minors), *_manager_variables()]
-    validations += [*_container_validations(), *_env_validations(), _manager_validation()]
+    validations += [*_container_validations(), *_env_validations(), *_manager_validations()]
     refused = {"reason": "Forbidden"}
     return {"variables": variables, "validations": [each | refused for each in validations]}
 
@@ -210,24 +214,53 @@ def _level_validations(level: Level) -> list[dict[str, str]]:
 
 
 def _manager_variables() -> list[dict[str, str]]:
+    entries = "?managedFields.orValue(dyn([]))"
     return [
+        _variable("managersBefore", f"variables.metadataBefore.{entries}"),
+        _variable("managersAfter", f"variables.metadataAfter.{entries}"),
         _variable(
-            f"managers{side.title()}",
-            f"variables.metadata{side.title()}.?managedFields.orValue(dyn([]))",
-        )
-        for side in ("before", "after")
+            "owned",
+            f"variables.managersAfter.filter(m, m.?manager.orValue('') == '{PROFILE_MANAGER}')"
+            ".map(m, m.?fieldsV1.orValue(dyn({})))",
+        ),
     ]
 
 
-def _manager_validation() -> dict[str, str]:
+def _manager_validations() -> list[dict[str, str]]:
     others = f".filter(m, m.?manager.orValue('') != '{PROFILE_MANAGER}')"
-    # Arguments belong to whoever made the Deployment: to change them is to take them over. And an
-    # object without any entry gets one for what stood there before, at its first apply.
-    return _validation(
-        f"'args' in variables.{CONTAINER_MAY} || variables.managersBefore.size() == 0 || "
-        f"variables.managersBefore{others} == variables.managersAfter{others}",
-        f"the operator may write only as field manager {PROFILE_MANAGER}, and may not change what"
-        " other managers own",
+    return [
+        # Arguments belong to whoever made the Deployment: to change them is to take them over. And
+        # an object without any entry gets one for what stood there before, at its first apply.
+        _validation(
+            f"'args' in variables.{CONTAINER_MAY} || variables.managersBefore.size() == 0 || "
+            f"variables.managersBefore{others} == variables.managersAfter{others}",
+            f"the operator may write only as field manager {PROFILE_MANAGER}, and may not change"
+            " what other managers own",
+        ),
+        _validation(
+            f"variables.owned.all(o, {_owns_only_ours()})",
+            "the operator may not own a field that it may not change",
+        ),
+    ]
+
+
+def _owns_only_ours() -> str:
+    checks = []
+    for level in LEVELS:
+        here = "o" + "".join(f"[?'f:{step}']" for step in level.path)
+        here += ".orValue(dyn({}))" if level.path else ""
+        ours = [f"f:{name}" for name in level.may if name not in _SERVERS_OWN]
+        checks.append(f"{here}.all(k, k in {_names(['.', *ours])})")
+    containers = "o" + "".join(f"[?'f:{step}']" for step in _CONTAINERS) + ".orValue(dyn({}))"
+    item = f'k:{{"name":"{PROFILE_ENV}"}}'
+    return " && ".join(
+        [
+            *checks,
+            f"{containers}.all(c, {containers}[c].all(k, k in ['.', 'f:name'] + "
+            f"variables.{CONTAINER_MAY}.map(f, 'f:' + f)))",
+            f"{containers}.all(c, {containers}[c][?'f:env'].orValue(dyn({{}})).all(k, k in "
+            f"{_names(['.', item])}))",
+        ]
     )
 
 
