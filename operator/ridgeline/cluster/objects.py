@@ -7,11 +7,12 @@ import ipaddress
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from ridgeline.cluster import managed_fields
 from ridgeline.cluster.shape import TargetShape, trim_shape
+from ridgeline.cluster.times import epoch
+from ridgeline.cluster.unwell import Unwell, trim_unwell
 from ridgeline.engine.container import Container, EnvItem
 from ridgeline.engine.fingerprint import fingerprint
 from ridgeline.terms.names import (
@@ -95,6 +96,7 @@ class PodObject:
         started_at: Epoch seconds since its last container runs, `None` while one does not.
         address: IP address of the Pod, `None` without one that a Pod can have.
         ports: Name and number of its containers' named TCP ports.
+        unwell: What is known of it while it is not Ready, or when it has crashed.
     """
 
     namespace: str
@@ -110,6 +112,7 @@ class PodObject:
     started_at: float | None = None
     address: str | None = None
     ports: tuple[tuple[str, int], ...] = ()
+    unwell: Unwell | None = None
 
 
 def trim_serving(body: Json) -> ServingObject:
@@ -240,12 +243,8 @@ def trim_pod(body: Json) -> PodObject | None:
             for port in container.get("ports") or ()
             if port.get("name") and port.get("protocol", "TCP") == "TCP"
         ),
+        unwell=trim_unwell(metadata, status),
     )
-
-
-def epoch(timestamp: str) -> float:
-    """Turn a Kubernetes timestamp into epoch seconds."""
-    return datetime.fromisoformat(timestamp).timestamp()
 
 
 def _last_writer(entries: Iterable[Json]) -> str:

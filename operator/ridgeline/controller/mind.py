@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.controller.block import Block
 from ridgeline.controller.view import View
+from ridgeline.policy.canary.evidence import Evidence
+from ridgeline.policy.canary.judge import Judgement
 from ridgeline.policy.drift import watch_of
 from ridgeline.policy.law.memory import LawMemory
 from ridgeline.policy.law.peak import merged
@@ -24,6 +26,8 @@ class Mind:
     law: LawMemory | None = None
     law_told: object = None
     block: Block | None = None
+    evidence: Evidence | None = None
+    judgement: Judgement | None = None
 
     def law_with(self, serving: ServingObject) -> LawMemory:
         """Return what the law remembers, with what another process wrote meanwhile taken over."""

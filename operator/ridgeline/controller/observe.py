@@ -6,6 +6,7 @@ from ridgeline.cluster.objects import PodObject
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.plan import roll_plan
 from ridgeline.controller.resolve import ResolvedTarget
+from ridgeline.controller.starts import pod_starts
 from ridgeline.engine.flags import data_parallel_size
 from ridgeline.policy.facts import EngineFacts, Facts, Problem, ReplicaFacts, TelemetryFacts
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
@@ -55,6 +56,7 @@ def facts_of(
         replicas=replicas,
         telemetry=telemetry,
         plan=roll_plan(target, pods, around),
+        starts=pod_starts(pods, now),
     )
 
 

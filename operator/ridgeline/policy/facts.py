@@ -7,6 +7,7 @@ Times are epoch seconds, ages and durations are seconds.
 
 from dataclasses import dataclass
 
+from ridgeline.policy.pod_start import PodStart
 from ridgeline.policy.roll_plan import RollPlan
 from ridgeline.terms.reasons import Reason
 
@@ -55,6 +56,8 @@ class EngineFacts:
         queue_seconds_per_second: Mean number of requests in the queue over the window, from the
             queue time of requests that left it.
         ttft_seconds: Mean time to the first token.
+        finished_per_second: Requests per second that finished, by vLLM's finish reason; `None` when
+            that is not exported.
         not_finite: Names of the signals that came back as NaN or infinite.
     """
 
@@ -85,6 +88,7 @@ class EngineFacts:
     waiting_for_capacity: float | None = None
     queue_seconds_per_second: float | None = None
     ttft_seconds: float | None = None
+    finished_per_second: tuple[tuple[str, float], ...] | None = None
     not_finite: tuple[str, ...] = ()
 
 
@@ -197,9 +201,11 @@ class Facts:
         replicas: Its live, Ready Pods.
         telemetry: How the telemetry endpoint fared, or why there is none.
         plan: How a roll of the target would go; `None` when that is not looked into.
+        starts: Its Pods that are not Ready, or have crashed since they were made.
     """
 
     target: TargetFacts | Problem
     replicas: tuple[ReplicaFacts, ...]
     telemetry: TelemetryFacts | Problem
     plan: RollPlan | None = None
+    starts: tuple[PodStart, ...] = ()

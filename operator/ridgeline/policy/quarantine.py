@@ -18,7 +18,11 @@ LONGEST_SECONDS: Final = 7 * 24 * HOUR
 
 _PASSING: Final = frozenset(
     {
+        Reason.PODS_UNSCHEDULABLE,
+        Reason.IMAGE_PULL_FAILED,
+        Reason.CONTAINER_CANNOT_START,
         Reason.ROLL_DEADLINE_EXCEEDED,
+        Reason.CANARY_NOT_JUDGED,
         Reason.CANARY_NOT_SERVING,
     }
 )

@@ -70,6 +70,18 @@ class Reason(StrEnum):
     DISRUPTION_BUDGET = "DisruptionBudget"
     START_BUDGET_TOO_SHORT = "StartBudgetTooShort"
     DRAIN_TOO_SHORT = "DrainTooShort"
+    # New Pods do not start, or do not do what was promised.
+    PODS_CRASH = "PodsCrash"
+    ENGINE_REFUSES_CONFIG = "EngineRefusesConfig"
+    IMAGE_PULL_FAILED = "ImagePullFailed"
+    CONTAINER_CANNOT_START = "ContainerCannotStart"
+    PODS_UNSCHEDULABLE = "PodsUnschedulable"
+    KILLED_BY_PROBE = "KilledByProbe"
+    CANARY_BETTER = "CanaryBetter"
+    CANARY_ALIKE = "CanaryAlike"
+    CANARY_SLOWER = "CanarySlower"
+    CANARY_BELOW_PROMISE = "CanaryBelowPromise"
+    ANSWERS_DIFFER = "AnswersDiffer"
     # A canary, and the way back.
     CANARY_UNDER_WAY = "CanaryUnderWay"
     CANARY_IMPOSSIBLE = "CanaryImpossible"
@@ -330,6 +342,58 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.DRAIN_TOO_SHORT: Explanation(
         "The grace period is shorter than the drain that preStop and --shutdown-timeout ask for.",
         "Raise terminationGracePeriodSeconds in the Deployment.",
+    ),
+    Reason.PODS_CRASH: Explanation(
+        "A new Pod crashed twice; what was there before was put back.",
+        "Look at the message, or at kubectl logs --previous; terminationMessagePolicy: "
+        "FallbackToLogsOnError in the Deployment keeps a server's last words for the message.",
+    ),
+    Reason.ENGINE_REFUSES_CONFIG: Explanation(
+        "The engine does not accept the profile's speculative config (its own words are in the "
+        "message); what was there before was put back.",
+        "Correct the profile, or use an image whose engine has what it asks for.",
+    ),
+    Reason.IMAGE_PULL_FAILED: Explanation(
+        "The image of a new Pod cannot be pulled; what was there before was put back.",
+        "Look at the image's name, the registry and the pull secret.",
+    ),
+    Reason.CONTAINER_CANNOT_START: Explanation(
+        "The kubelet cannot make a new Pod's container; what was there before was put back.",
+        "Look at the message: a ConfigMap, a Secret or a command is missing.",
+    ),
+    Reason.PODS_UNSCHEDULABLE: Explanation(
+        "A new Pod found no node for five minutes; what was there before was put back.",
+        "Free a GPU, or let the node autoscaler add one; the scheduler's words are in the message.",
+    ),
+    Reason.KILLED_BY_PROBE: Explanation(
+        "A new Pod's server was killed by its startup (or liveness) probe twice before it was "
+        "Ready; what was there before was put back.",
+        "Raise failureThreshold or periodSeconds of the startupProbe: a drafter takes longer.",
+    ),
+    Reason.CANARY_BETTER: Explanation(
+        "The canary takes less time per token than the old replicas, by more than two starts of "
+        "one config differ: the rest follows.",
+        _NOTHING,
+    ),
+    Reason.CANARY_ALIKE: Explanation(
+        "The canary does not differ from the old replicas by more than two starts of one config "
+        "do, and the prediction promised little: the rest follows.",
+        _NOTHING,
+    ),
+    Reason.CANARY_SLOWER: Explanation(
+        "The canary takes more time per token than the old replicas, by more than two starts of "
+        "one config differ; it was taken back.",
+        "Measure the profile on this GPU and engine, or take it out of spec.profiles.",
+    ),
+    Reason.CANARY_BELOW_PROMISE: Explanation(
+        "The canary is no better than the old replicas, and far from what was predicted of it; it "
+        "was taken back.",
+        "Look at the profile's acceptance; the prediction has learned from it.",
+    ),
+    Reason.ANSWERS_DIFFER: Explanation(
+        "The canary's answers are of another length than the old replicas', or end for other "
+        "reasons: it may well be wrong text at full speed; it was taken back.",
+        "Compare answers of both profiles; report it to the engine's developers.",
     ),
     Reason.CANARY_UNDER_WAY: Explanation(
         "The first new Pods of a roll serve beside the old ones and are judged; the Deployment is "

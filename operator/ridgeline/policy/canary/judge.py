@@ -1,0 +1,255 @@
+"""The verdict on a canary: better, worse, or no different from the old replicas.
+
+Let T be the time per output token of each side over the same windows, T' that of the old side
+brought to the canary's concurrency along the old profile's predicted curve, and r = T_canary ÷ T'.
+
+    margin = √( (10 % ÷ √boots)² + 1/tokens_canary + 1/tokens_old )
+
+One configuration yields 92 to 111 tokens/s from start to start (kernels are tuned at each; seen on
+the real engine), so a lone canary tells nothing of differences below 10 %; the rest is the error of
+counting. Then
+
+    slower         r ≥ 1 + margin
+    better         r ≤ 1 − margin
+    below promise  between, and r above the predicted ratio by more than its error and the margin
+    alike          between, and little was promised: the prediction stands
+
+Before all of it, the answers: of another length, or with other reasons to end, means another text,
+however fast. They are compared only when the canary has served for three mean answers, since at
+first only short ones have finished.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from ridgeline.costmodel.curve import Curve
+from ridgeline.policy.canary.evidence import Evidence, Group
+from ridgeline.policy.comparison import Comparison
+from ridgeline.policy.facts import Problem
+from ridgeline.policy.roll_steps import Found
+from ridgeline.policy.verdict import at_least, at_most
+from ridgeline.policy.wording import number
+from ridgeline.terms.reasons import Reason
+
+BOOT_SPREAD: Final = 0.10
+PREDICTION_ERROR: Final = 0.15
+"""Relative error of a predicted ratio of two profiles that were not both seen (three times the mean
+error of the cost model's step times on published measurements)."""
+
+LEAST_TOKENS: Final = 2000.0
+LEAST_WINDOWS: Final = 3
+ALIKE_WINDOWS: Final = 5
+"""Windows until a difference within the margin counts as none."""
+
+ANSWER_WINDOWS: Final = 8
+"""Windows after which a verdict no longer waits for answers to compare."""
+
+LEAST_ANSWERS: Final = 30.0
+ANSWER_RATIO: Final = 2.0
+REASON_SHARE: Final = 0.3
+_SURE: Final = 3.0
+SURVIVORS: Final = 3.0
+"""Mean answer times that a canary must have served for its answers to be compared."""
+
+LEAST_SHARE: Final = 0.25
+"""Of an old replica's tokens: a canary that is asked less stands aside of the traffic."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What came out of it.
+
+    Attributes:
+        found: The verdict.
+        why: The same for a person.
+        comparisons: Every number that was compared.
+        gain_percent: How much less time per token the canary takes, `None` while that is not known.
+        promised_percent: The same as predicted, `None` without a prediction.
+    """
+
+    found: Found
+    why: Problem
+    comparisons: tuple[Comparison, ...] = ()
+    gain_percent: int | None = None
+    promised_percent: int | None = None
+
+
+def judge(
+    evidence: Evidence, old_curve: Curve | None, new_curve: Curve | None, now: float
+) -> Judgement:
+    """Return the verdict on a canary.
+
+    Args:
+        evidence: What was gathered.
+        old_curve: Predicted throughput of the profile before, `None` without a prediction.
+        new_curve: That of the canary's profile.
+        now: Epoch seconds.
+    """
+    answers = _answers(evidence, now)
+    if isinstance(answers, Judgement):
+        return answers
+    too_little = _too_little(evidence)
+    if too_little is not None:
+        return _not_yet(too_little)
+    ratio = _ratio(evidence, old_curve)
+    if ratio is None:
+        return _not_yet("its load and that of the old replicas cannot be compared yet")
+    promised = _promised(evidence.new.concurrency, old_curve, new_curve)
+    judged = _by_speed(evidence, ratio, promised)
+    if judged.found is Found.BETTER and not answers and evidence.windows < ANSWER_WINDOWS:
+        return _not_yet(f"{judged.why.message}; its answers are too few to compare yet")
+    return judged
+
+
+def _by_speed(evidence: Evidence, ratio: float, promised: float | None) -> Judgement:
+    margin = margin_of(evidence)
+    slower = at_least(
+        "time per token, canary ÷ old", ratio, 1.0 + margin, met="slower", missed="not slower"
+    )
+    better = at_most(
+        "time per token, canary ÷ old", ratio, 1.0 - margin, met="better", missed="not better"
+    )
+    compared: tuple[Comparison, ...] = (slower, better)
+    gain = f"{_percent(ratio)} per token than the old replicas (± {number(100 * margin)} %)"
+    if promised is not None:
+        gain += f", {_percent(promised)} promised"
+    if ratio >= 1.0 + margin:
+        return _judged(Found.WORSE, Reason.CANARY_SLOWER, gain, compared, ratio, promised)
+    if ratio <= 1.0 - margin:
+        return _judged(Found.BETTER, Reason.CANARY_BETTER, gain, compared, ratio, promised)
+    if promised is not None:
+        limit = promised * (1.0 + math.hypot(PREDICTION_ERROR, margin))
+        kept = at_most(
+            "time per token, canary ÷ old, beside the promise",
+            ratio,
+            limit,
+            met="as promised",
+            missed="less than promised",
+        )
+        compared = (*compared, kept)
+        if ratio > limit and evidence.windows >= ALIKE_WINDOWS:
+            return _judged(
+                Found.WORSE, Reason.CANARY_BELOW_PROMISE, gain, compared, ratio, promised
+            )
+    if evidence.windows < ALIKE_WINDOWS:
+        return _not_yet(f"{gain}: {evidence.windows} of {ALIKE_WINDOWS} windows")
+    return _judged(Found.ALIKE, Reason.CANARY_ALIKE, gain, compared, ratio, promised)
+
+
+def margin_of(evidence: Evidence) -> float:
+    """Return the relative difference that one side must exceed to count."""
+    boots = BOOT_SPREAD / math.sqrt(max(1, evidence.new.replicas))
+    counted = 1.0 / evidence.new.tokens + 1.0 / evidence.old.tokens
+    return math.sqrt(boots * boots + counted)
+
+
+def _too_little(evidence: Evidence) -> str | None:
+    """Return what is missing for a verdict on speed, `None` when there is enough."""
+    new, old = evidence.new, evidence.old
+    if evidence.first_tokens_at is None:
+        return "it has not made a token yet"
+    if evidence.windows < LEAST_WINDOWS:
+        return f"{evidence.windows} of {LEAST_WINDOWS} windows seen"
+    for tokens, who in ((new.tokens, "it"), (old.tokens, "the old replicas")):
+        if tokens < LEAST_TOKENS:
+            return f"{who} made {number(tokens)} of {number(LEAST_TOKENS)} tokens"
+    asked = (new.tokens / new.engine_seconds) / (old.tokens / old.engine_seconds)
+    if asked < LEAST_SHARE:
+        return (
+            f"it is asked for {number(100 * asked)} % of the tokens of an old replica, and "
+            f"{number(100 * LEAST_SHARE)} % are needed"
+        )
+    return None
+
+
+def _ratio(evidence: Evidence, old_curve: Curve | None) -> float | None:
+    """Return the canary's time per token by the old side's at the same load; `None`: not alike."""
+    new, old = evidence.new, evidence.old
+    ours, theirs = new.seconds_per_token, old.seconds_per_token
+    if not ours or not theirs:
+        return None
+    if old_curve is not None:
+        here = old_curve.seconds_per_token_at(new.concurrency)
+        there = old_curve.seconds_per_token_at(old.concurrency)
+        return ours / (theirs * here / there)
+    # Time per token grows with concurrency, so a canary with fewer requests that is slower is so,
+    # and one with more that is faster. Else equal shares of the traffic must do.
+    if (new.concurrency - old.concurrency) * (ours - theirs) <= 0:
+        return ours / theirs
+    share = (new.tokens / new.engine_seconds) / (old.tokens / old.engine_seconds)
+    return ours / theirs if 0.75 <= share <= 1.0 / 0.75 else None
+
+
+def _promised(concurrency: float, old: Curve | None, new: Curve | None) -> float | None:
+    if old is None or new is None:
+        return None
+    return new.seconds_per_token_at(concurrency) / old.seconds_per_token_at(concurrency)
+
+
+def _answers(evidence: Evidence, now: float) -> Judgement | bool:
+    """Return a verdict when the answers differ, else whether they could be compared."""
+    new, old = evidence.new, evidence.old
+    mean, speed = old.mean_answer, old.seconds_per_token
+    if mean is None or speed is None or evidence.first_tokens_at is None:
+        return False
+    if now - evidence.first_tokens_at < SURVIVORS * mean * speed:
+        return False
+    if new.mean_answer is None or min(new.answers, old.answers) < LEAST_ANSWERS:
+        return False
+    ratio = new.mean_answer / mean
+    told = (
+        f"its answers have {number(new.mean_answer)} tokens, those of the old replicas "
+        f"{number(mean)}"
+    )
+    if not 1.0 / ANSWER_RATIO <= ratio <= ANSWER_RATIO:
+        return _differ(told)
+    other = _other_reason(new, old)
+    return True if other is None else _differ(other)
+
+
+def _other_reason(new: Group, old: Group) -> str | None:
+    """Return which reason to end is more or less frequent than it was, `None` when none is."""
+    ours, theirs = dict(new.finished), dict(old.finished)
+    n, m = sum(ours.values()), sum(theirs.values())
+    for reason in sorted({*ours, *theirs}):
+        here, there = ours.get(reason, 0.0) / n, theirs.get(reason, 0.0) / m
+        pooled = (ours.get(reason, 0.0) + theirs.get(reason, 0.0)) / (n + m)
+        error = math.sqrt(max(0.0, pooled * (1.0 - pooled)) * (1.0 / n + 1.0 / m))
+        if abs(here - there) > max(REASON_SHARE, _SURE * error):
+            return (
+                f"{number(100 * here)} % of its answers end with {reason!r}, and "
+                f"{number(100 * there)} % of the old replicas'"
+            )
+    return None
+
+
+def _differ(told: str) -> Judgement:
+    return Judgement(found=Found.WORSE, why=Problem(reason=Reason.ANSWERS_DIFFER, message=told))
+
+
+def _not_yet(told: str) -> Judgement:
+    return Judgement(found=Found.NOT_YET, why=Problem(reason=Reason.CANARY_UNDER_WAY, message=told))
+
+
+def _judged(
+    found: Found,
+    reason: Reason,
+    told: str,
+    compared: tuple[Comparison, ...],
+    ratio: float,
+    promised: float | None,
+) -> Judgement:
+    return Judgement(
+        found=found,
+        why=Problem(reason=reason, message=told),
+        comparisons=compared,
+        gain_percent=round(100.0 * (1.0 - ratio)),
+        promised_percent=None if promised is None else round(100.0 * (1.0 - promised)),
+    )
+
+
+def _percent(ratio: float) -> str:
+    """Return a ratio of times as a person says it."""
+    change = 100.0 * (1.0 - ratio)
+    return f"{number(abs(change))} % {'less' if change >= 0 else 'more'} time"
