@@ -192,6 +192,8 @@ class EngineContract:
         max_lookahead: Highest K that its sampler works with.
         dashed_keys: Whether a key may be written with dashes instead of underscores.
         draft_slots: How room for drafts is taken from the tokens of a step.
+        speculators_checkpoint: Whether a checkpoint of the `speculators` library turns speculation
+            on by itself.
         custom_class: When it takes `model` for the path of a class to run.
         eagle3_targets: What the target's `model_type` must contain for EAGLE-3; empty: the config
             does not look at it.
@@ -219,6 +221,7 @@ class EngineContract:
     max_lookahead: int
     dashed_keys: bool = False
     draft_slots: DraftSlots = DraftSlots.NONE
+    speculators_checkpoint: bool = False
     custom_class: CustomClass = CustomClass.NEVER
     eagle3_targets: frozenset[str] = frozenset()
     default_memory_utilization: float

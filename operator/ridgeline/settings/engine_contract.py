@@ -76,6 +76,7 @@ class _Facts(_Model):
     disable_by_batch_size: Honoured | None = None
     draft_tensor_parallel: Mapping[str, DraftTensorParallel] | None = None
     draft_slots: DraftSlots | None = None
+    speculators_checkpoint: bool | None = None
     custom_class: CustomClass | None = None
     eagle3_targets: _Words | None = None
     max_lookahead: Annotated[int, Field(ge=1)] | None = None
