@@ -7,6 +7,7 @@ from ridgeline.controller.block import Block
 from ridgeline.controller.view import View
 from ridgeline.policy.canary.evidence import Evidence
 from ridgeline.policy.canary.judge import Judgement
+from ridgeline.policy.canary.lesson import learn_from_canary
 from ridgeline.policy.drift import watch_of
 from ridgeline.policy.law.memory import LawMemory
 from ridgeline.policy.law.peak import merged
@@ -14,6 +15,7 @@ from ridgeline.policy.law_status import law_memory_of
 from ridgeline.policy.learning import Learning, learn, worth_writing
 from ridgeline.policy.memory import FastMemory
 from ridgeline.policy.situation import observe
+from ridgeline.terms.rolls import RollState
 
 
 @dataclass(slots=True)
@@ -27,6 +29,7 @@ class Mind:
     law_told: object = None
     block: Block | None = None
     evidence: Evidence | None = None
+    canary: Learning = field(default_factory=Learning)
     judgement: Judgement | None = None
 
     def law_with(self, serving: ServingObject) -> LawMemory:
@@ -42,6 +45,7 @@ class Mind:
     def learn_from(self, view: View, *, may_write: bool) -> View:
         """Learn from a pass; return the view with what is worth telling status."""
         known = view.memory.slow.learned
+        self._learn_from_canary(view)
         situation = observe(view.facts, view.settings, view.memory, view.now, view.seen)
         self.learning = learn(situation, known, self.learning)
         learned = self.learning.learned
@@ -52,6 +56,21 @@ class Mind:
         self.learning = replace(self.learning, learned=learned)
         slow = replace(view.memory.slow, learned=learned)
         return replace(view, memory=replace(view.memory, slow=slow))
+
+    def _learn_from_canary(self, view: View) -> None:
+        roll = view.roll
+        if roll is None or roll.state is not RollState.CANARY:
+            self.canary = Learning()
+            return
+        self.canary, self.learning = learn_from_canary(
+            view.facts,
+            roll.to_profile,
+            view.settings,
+            view.memory,
+            self.canary,
+            self.learning,
+            view.now,
+        )
 
 
 def fresh_mind(serving: ServingObject) -> Mind:

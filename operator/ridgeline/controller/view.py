@@ -19,6 +19,7 @@ from ridgeline.policy.facts import Facts, Problem, TargetFacts
 from ridgeline.policy.law.memory import FastMemory as LawFastMemory
 from ridgeline.policy.lifecycle import abandon_switch, finish_switch
 from ridgeline.policy.memory import FastMemory, Memory
+from ridgeline.policy.quarantine import still_concerned
 from ridgeline.policy.roll import Roll, abandoned, fleet_runs_old, moved_on
 from ridgeline.policy.roll_status import roll_of
 from ridgeline.policy.roll_steps import NextStep
@@ -200,6 +201,10 @@ def look(
         frozen=options.frozen,
         forced=serving.forced_profile,
     )
+    if isinstance(target, ResolvedTarget):
+        template = target.facts.template
+        entries = still_concerned(slow.quarantine, settings.configs.get, template)
+        slow = replace(slow, quarantine=entries)
     lead = lead_of(slow, now)
     return View(
         serving=serving,

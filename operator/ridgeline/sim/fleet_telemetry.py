@@ -65,6 +65,7 @@ class SimulatedTelemetry:
         traffic: Load of each Deployment, by its name; a name that is missing has none.
         faults: What is wrong.
         reads: How often it was read.
+        model: How fast the engines are.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class SimulatedTelemetry:
         self._name = name
         self._namespace = namespace
         self._window_seconds = window_seconds
-        self._model = model or EngineModel()
+        self.model = model or EngineModel()
         self._samples: dict[EngineKey, deque[_Sample]] = {}
         self._answered_at: float | None = None
         cluster.every(SCRAPE_SECONDS, self._scrape)
@@ -138,11 +139,11 @@ class SimulatedTelemetry:
         for pod, engine in engines:
             config = pod.template.speculative_config
             requests = self.traffic[name].requests_per_engine(
-                now, len(engines), partial(self._model.requests_at, config)
+                now, len(engines), partial(self.model.requests_at, config)
             )
             key = EngineKey(namespace=self._namespace, pod=pod.name, engine=engine)
             if engine not in self.faults.missing_engines:
-                self._count(key, now, self._model.rates(config, requests))
+                self._count(key, now, self.model.rates(config, requests))
 
     def _count(self, key: EngineKey, now: float, rates: Rates) -> None:
         samples = self._samples.setdefault(key, deque())

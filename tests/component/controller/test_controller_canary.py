@@ -5,12 +5,16 @@ from typing import Any
 
 import pytest
 
+from ridgeline.sim.fleet_load import EngineModel
 from ridgeline.sim.session import Call, CallKind, Fault, Moment, ProcessLostError
+from ridgeline.sim.stand_in.step_time import StepTimeModel
 from ridgeline.sim.workload import Pace
 from tests.component.controller.world import (
     EAGLE_CONFIG,
+    EAGLE_PROFILE,
     HIGH,
     LOW,
+    NONE_PROFILE,
     WINDOW,
     World,
     container,
@@ -18,6 +22,7 @@ from tests.component.controller.world import (
 )
 
 DEADLINE = 600
+SLOW_DRAFTS = StepTimeModel(draft_ms=40.0)
 CANARY: dict[str, Any] = {
     "rollout": {"canary": {"when": "Always", "deadlineSeconds": DEADLINE}, "trial": "Never"}
 }
@@ -42,7 +47,7 @@ def held_back(world: World) -> bool:
     return world.cluster.deployment("llama").paused_by_us
 
 
-def profiles(world: World) -> list[str | None]:
+def profiles(world: World) -> list[str]:
     """Profile of every Pod that stays, sorted."""
     pods = [pod for pod in world.cluster.pods_of("llama") if not pod.deleting]
     return sorted((pod.template.profile or "" for pod in pods), reverse=True)
@@ -202,6 +207,42 @@ async def test_what_has_served_needs_no_second_canary_until_the_template_changes
     assert "CanaryStarted" not in world.events()
     (proof,) = [each for each in world.status()["proofs"] if each["profile"] == "eagle2"]
     assert proof["result"] == "Served"
+
+
+async def test_a_canary_that_is_better_lets_the_rest_follow() -> None:
+    world = await with_canary()
+    assert await world.run(DEADLINE, until=world.finished("eagle2"))
+    assert profiles(world) == ["eagle2"] * 4
+    rollout = world.status()["rollout"]
+    assert rollout["reason"] == "CanaryBetter"
+    assert "less time per token" in rollout["message"]
+    assert world.events() == ["CanaryStarted", "RollStarted", "RollFinished"]
+    results = {each["profile"]: each["result"] for each in world.status()["proofs"]}
+    assert results == {"none": "Served", "eagle2": "CanaryPassed"}
+
+
+async def test_a_canary_that_is_slower_is_taken_back_and_its_profile_left_alone() -> None:
+    world = await quiet()
+    # Heads that guess next to nothing: every step pays for drafts that are thrown away.
+    world.telemetry.model = EngineModel(acceptance=(0.02,), step_time=SLOW_DRAFTS)
+    assert await world.run(900, until=stands(world, "Restored"))
+    assert world.status()["rollout"]["reason"] == "CanarySlower"
+    assert [each["profile"] for each in world.status()["quarantine"]] == ["eagle2"]
+    assert world.events()[:3] == ["CanaryStarted", "RollUndone", "RollRestored"]
+    await world.run(3600)
+    assert profiles(world) == [""] * 4
+    assert world.events().count("CanaryStarted") == 1
+
+
+async def test_an_edited_profile_may_try_again_at_once() -> None:
+    world = await quiet()
+    world.telemetry.model = EngineModel(acceptance=(0.02,), step_time=SLOW_DRAFTS)
+    assert await world.run(900, until=stands(world, "Restored"))
+    world.telemetry.model = EngineModel()
+    edited = {**EAGLE_PROFILE, "numSpeculativeTokens": 3}
+    world.cluster.edit_serving("llama", spec(profiles=[edited, NONE_PROFILE], **CANARY))
+    assert await world.run(1800, until=world.finished("eagle2"))
+    assert "quarantine" not in world.status()
 
 
 CALLS = range(2, 40)

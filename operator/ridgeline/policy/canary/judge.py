@@ -97,7 +97,8 @@ def judge(
         return _not_yet("its load and that of the old replicas cannot be compared yet")
     promised = _promised(evidence.new.concurrency, old_curve, new_curve)
     judged = _by_speed(evidence, ratio, promised)
-    if judged.found is Found.BETTER and not answers and evidence.windows < ANSWER_WINDOWS:
+    told = bool(evidence.old.finished)  # else the servers do not tell how answers end
+    if judged.found is Found.BETTER and told and not answers and evidence.windows < ANSWER_WINDOWS:
         return _not_yet(f"{judged.why.message}; its answers are too few to compare yet")
     return judged
 
