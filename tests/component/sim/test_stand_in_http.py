@@ -290,3 +290,41 @@ async def test_metrics_can_be_made_to_fail() -> None:
         await asyncio.sleep(0.2)
         async with live.session.get(live.url + "/metrics") as response:
             assert response.status == 503
+
+
+async def finished(live: Live, ignore_eos: bool) -> tuple[int, str]:
+    body = {"prompt": [1] * 4, "max_tokens": 30, "ignore_eos": ignore_eos}
+    _, answer = await live.post("/v1/completions", body)
+    return answer["usage"]["completion_tokens"], answer["choices"][0]["finish_reason"]
+
+
+@pytest.mark.parametrize("ignore_eos", [False, True])
+async def test_a_profile_can_answer_too_shortly(ignore_eos: bool) -> None:
+    async with stand_in(EAGLE_K3, STAND_IN_ANSWER_SHARE="eagle=0.33") as live:
+        assert await finished(live, ignore_eos) == (10, "stop")
+        page = await live.page()
+    assert re.search(r'request_success_total\{.*finished_reason="stop".*\} 1\.0', page)
+    async with stand_in(STAND_IN_ANSWER_SHARE="eagle=0.33") as live:
+        assert await finished(live, ignore_eos) == (30, "length")
+
+
+async def test_a_profile_can_answer_without_an_end() -> None:
+    settings = {"STAND_IN_MEAN_OUTPUT_TOKENS": "2", "STAND_IN_ANSWER_SHARE": "eagle=1e6"}
+    async with stand_in(EAGLE_K3, **settings) as live:
+        assert {await finished(live, False) for _ in range(4)} == {(30, "length")}
+    async with stand_in(**settings) as live:
+        assert "stop" in {(await finished(live, False))[1] for _ in range(4)}
+
+
+async def test_a_server_can_be_healthy_before_it_serves_a_token() -> None:
+    async with stand_in(STAND_IN_SERVES_AFTER_SECONDS="0.6") as live:
+        waiting = asyncio.create_task(live.post("/v1/completions", COMPLETION))
+        await asyncio.sleep(0.2)
+        async with live.session.get(live.url + "/health") as response:
+            assert response.status == 200
+        totals = await live.totals()
+        assert totals["generation_tokens_total"] == 0.0
+        assert not waiting.done()
+        status, answer = await waiting
+    assert status == 200
+    assert answer["usage"]["completion_tokens"] == 6

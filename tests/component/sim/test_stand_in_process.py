@@ -157,6 +157,41 @@ def test_a_crash_can_be_ordered_with_its_exit_code() -> None:
         assert process.wait(timeout=20) == 137
 
 
+def test_a_crash_while_serving_ends_with_the_words_of_a_dead_engine() -> None:
+    with serving(STAND_IN_DIE_AFTER_SECONDS="0.3") as (process, url):
+        wait_until_ready(url)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert err.splitlines()[-1].startswith("vllm.v1.engine.exceptions.EngineDeadError: ")
+
+
+def test_a_refused_profile_exits_with_1_and_its_cause_ends_standard_error() -> None:
+    done = run(EAGLE, STAND_IN_REFUSES="eagle")
+    assert done.returncode == 1
+    assert "Value error, eagle is only supported for" in done.stderr.splitlines()[-2]
+
+
+def test_a_profile_killed_for_memory_exits_with_137_after_its_load() -> None:
+    settings = {"STAND_IN_STARTUP_BY_PROFILE": "eagle=0.8", "STAND_IN_KILLED_FOR_MEMORY": "eagle"}
+    with serving(EAGLE, **settings) as (process, url):
+        time.sleep(0.6)
+        assert process.poll() is None
+        assert not answers(url)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 137
+    assert err == ""
+
+
+def test_a_profile_that_never_becomes_ready_refuses_connections_and_hears_no_signal() -> None:
+    with serving(EAGLE, STAND_IN_NEVER_READY="eagle") as (process, url):
+        assert process.stdout is not None
+        assert "API server version" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.8)
+        assert process.poll() is None
+        assert not answers(url)
+
+
 def test_a_port_in_use_is_an_error_with_exit_code_1() -> None:
     with serving() as (_, url):
         wait_until_ready(url)

@@ -1,6 +1,7 @@
 """The stand-in's own environment variables."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,10 @@ def test_every_variable_is_read_and_documented() -> None:
         "STAND_IN_MISSING_MODELS": "gone",
         "STAND_IN_VOCABULARY": "a=1",
         "STAND_IN_GAUGE_FLICKER": "0.5",
+        "STAND_IN_BOOT_SPREAD": "0.1",
+        "STAND_IN_STARTUP_BY_PROFILE": "eagle=2",
+        "STAND_IN_STEP_FACTOR": "eagle=2",
+        "STAND_IN_ANSWER_SHARE": "eagle=0.5",
     }
     default = read_settings({})
     for name in table:
@@ -42,12 +47,25 @@ def test_every_variable_is_read_and_documented() -> None:
         ("ENGINE_VERSION", "0.7.0"),
         ("ENGINE_VERSION", "0.99.0"),
         ("ENGINE_VERSION", "latest"),
+        ("BOOT_SPREAD", "1"),
+        ("STARTUP_BY_PROFILE", "eagle"),
+        ("STARTUP_BY_PROFILE", "eagle=-1"),
+        ("STEP_FACTOR", "eagle=0"),
+        ("STEP_FACTOR", "=2"),
+        ("ANSWER_SHARE", "eagle=nan"),
+        ("ANSWER_SHARE", "eagle=inf"),
         ("NO_SUCH_THING", "1"),
     ],
 )
 def test_what_means_nothing_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(InvalidSettingError, match=f"STAND_IN_{name}"):
         read_settings({f"STAND_IN_{name}": value})
+
+
+def test_every_variable_is_in_the_reference() -> None:
+    told = (Path(__file__).parents[3] / "docs/reference/stand-in.md").read_text()
+    names = re.findall(r"^STAND_IN(_[A-Z0-9_]+)", stand_in.__doc__ or "", re.MULTILINE)
+    assert [name for name in names if f"{name}`" not in told] == []
 
 
 def test_variables_that_kubernetes_sets_for_a_service_of_that_name_are_left_alone() -> None:

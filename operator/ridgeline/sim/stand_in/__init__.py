@@ -33,7 +33,23 @@ STAND_IN_DIE_EXIT_CODE                   1         … with this code
 STAND_IN_HANG_AFTER_SECONDS              (never)   engine steps stop; HTTP goes on answering
 STAND_IN_METRICS_503_AFTER_SECONDS       (never)   /metrics answers 503
 STAND_IN_FREEZE_COUNTERS_AFTER_SECONDS   (never)   requests are served, no series moves any more
+STAND_IN_SERVES_AFTER_SECONDS            0         /health answers 200 that long before the first
+                                                   token
+STAND_IN_BOOT_SPREAD                     0         steps are faster or slower by up to this share,
+                                                   drawn by the Pod's name (HOSTNAME)
+STAND_IN_FAULTS_UNDER                    (all)     profiles that the faults above (… AFTER_SECONDS
+                                                   but SERVES) are for
+STAND_IN_REFUSES                         (none)    profiles that a validation error ends at once
+STAND_IN_MISFITS                         (none)    … whose drafter does not fit, seen at the load
+STAND_IN_KILLED_FOR_MEMORY               (none)    … that exit with 137 at the load, without a word
+STAND_IN_NEVER_READY                     (none)    … whose start never ends
+STAND_IN_STARTUP_BY_PROFILE              (empty)   ``profile=seconds``: added to the start
+STAND_IN_STEP_FACTOR                     (empty)   ``profile=factor``: multiplies every step
+STAND_IN_ANSWER_SHARE                    (empty)   ``profile=share``: multiplies answers' lengths
 ======================================== ========= =================================================
+
+A profile is named by its method, by the drafter's model or an element of its path, or as ``none``
+without speculation; several stand by commas, and the first that matches counts.
 
 Acceptance defaults to 0.6,0.55,0.5,0.45 (the last value also holds beyond its position). With it
 and EAGLE at K=4 speculation wins below about 22 concurrent requests per engine, and loses above.

@@ -7,16 +7,28 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NoReturn
 
 from aiohttp import web
 
 from ridgeline.sim.stand_in.contract import EngineContract, contract_for
-from ridgeline.sim.stand_in.failures import StartError, plain_error
+from ridgeline.sim.stand_in.failures import ENGINE_DIED, StartError, plain_error
 from ridgeline.sim.stand_in.flags import ServeArguments, parse_serve_arguments
+from ridgeline.sim.stand_in.profile_faults import (
+    KILLED,
+    boot_factor,
+    killed,
+    misfit,
+    names_of,
+    refuse,
+    value_under,
+)
 from ridgeline.sim.stand_in.server import StandInServer
 from ridgeline.sim.stand_in.settings import (
+    NEVER,
+    Faults,
     InvalidSettingError,
     StandInSettings,
     read_settings,
@@ -80,12 +92,49 @@ def prepare(argv: Sequence[str], environment: Mapping[str, str]) -> Start:
         speculation = read_speculation(
             arguments.speculative_config, contract=contract, around=around
         )
+        prepared = partial(prepared, settings=_under_profile(settings, arguments, speculation))
+        _check_profile(settings, arguments, contract, speculation)
         _check_cache(arguments, settings)
     except StartError as failure:
         if not failure.after_load:
             raise
         return prepared(speculation=None, failure_after_load=failure)
     return prepared(speculation=speculation)
+
+
+def _under_profile(
+    settings: StandInSettings, arguments: ServeArguments, speculation: Speculation | None
+) -> StandInSettings:
+    """Return the settings with what holds for the served profile and for this boot worked in."""
+    names, asked = names_of(arguments.speculative_config, speculation), settings.profile_faults
+    factor = value_under(names, asked.step_factor, 1.0)
+    factor *= boot_factor(settings.boot_spread, settings.seed, settings.boot_name)
+    startup_s = settings.startup_s + value_under(names, asked.startup_s, 0.0)
+    spared = asked.faults_under and names.isdisjoint(asked.faults_under)
+    return replace(
+        settings,
+        startup_s=startup_s if names.isdisjoint(asked.never_ready) else NEVER,
+        step_time=replace(settings.step_time, scale=settings.step_time.scale * factor),
+        answer_share=value_under(names, asked.answer_share, 1.0),
+        faults=Faults() if spared else settings.faults,
+    )
+
+
+def _check_profile(
+    settings: StandInSettings,
+    arguments: ServeArguments,
+    contract: EngineContract,
+    speculation: Speculation | None,
+) -> None:
+    """End the start of a profile that the settings let fail."""
+    config, asked = arguments.speculative_config, settings.profile_faults
+    names = names_of(config, speculation)
+    if names & asked.refused:
+        refuse(config, speculation, by_pydantic=contract.validates_types)
+    if names & asked.misfit:
+        raise misfit()
+    if names & asked.killed:
+        raise killed()
 
 
 def _check_cache(arguments: ServeArguments, settings: StandInSettings) -> None:
@@ -103,7 +152,8 @@ def _check_cache(arguments: ServeArguments, settings: StandInSettings) -> None:
 def _die(failure: StartError) -> int:
     if failure.stdout:
         print(failure.stdout, flush=True)
-    print(failure.stderr, file=sys.stderr, flush=True)
+    if failure.stderr:
+        print(failure.stderr, file=sys.stderr, flush=True)
     return failure.exit_code
 
 
@@ -113,7 +163,8 @@ async def _serve(start: Start) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     print(f"INFO vLLM API server version {start.contract.version} (stand-in)", flush=True)
-    await asyncio.sleep(start.settings.startup_s)  # a signal is remembered, and acted on after it
+    # A signal is remembered, and acted on after the start: never, where that never ends.
+    await asyncio.sleep(start.settings.startup_s)
     if start.failure_after_load is not None:
         return _die(start.failure_after_load)
     server = StandInServer(
@@ -144,12 +195,19 @@ async def _serve(start: Start) -> int:
         limit = faults.die_after_s if faults.die_after_s != float("inf") else None
         await asyncio.wait_for(stopped.wait(), limit)
     if not stopped.is_set():
-        os._exit(faults.die_exit_code)  # a crash closes nothing in order
+        _crash(faults.die_exit_code)
     await _stop(server, site, runner, start)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     return 0
+
+
+def _crash(exit_code: int) -> NoReturn:
+    """End the process as a crash does: nothing is closed in order."""
+    if exit_code != KILLED:
+        print(f"Traceback (most recent call last):\n{ENGINE_DIED}", file=sys.stderr, flush=True)
+    os._exit(exit_code)
 
 
 async def _stop(

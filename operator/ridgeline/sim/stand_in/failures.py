@@ -42,21 +42,28 @@ def validation_error(
     )
 
 
-def engine_core_error(message: str) -> StartError:
+def engine_core_error(message: str, *, kind: str = "ValueError") -> StartError:
     """An error of the engine core: its cause on standard output, its death on standard error."""
     return StartError(
         "Traceback (most recent call last):\n"
         "RuntimeError: Engine core initialization failed. See root cause above. "
         "Failed core proc(s): {}",
         after_load=True,
-        stdout=f"(EngineCore) ERROR [core.py] ValueError: {message}",
+        stdout=f"(EngineCore) ERROR [core.py] {kind}: {message}",
     )
 
 
-def value_error(config: dict[str, Any], message: str, *, by_pydantic: bool) -> NoReturn:
+def value_error(config: Any, message: str, *, by_pydantic: bool) -> NoReturn:
     """Raises what a check in the config's own code raises, wrapped by pydantic or not."""
     if not by_pydantic:
         raise plain_error("ValueError", message)
     raise validation_error(
         location=None, message=f"Value error, {message}", kind="value_error", value=config
     )
+
+
+ENGINE_DIED = (
+    "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. "
+    "See stack trace (above) for the root cause."
+)
+"""What a server says last whose engine core died while it served (vllm/v1/engine/exceptions.py)."""

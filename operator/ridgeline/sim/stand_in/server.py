@@ -21,7 +21,12 @@ from ridgeline.sim.stand_in.engine_loop import EngineLoop
 from ridgeline.sim.stand_in.exposition import EngineSeries, Exposition, SilentSeries
 from ridgeline.sim.stand_in.flags import ServeArguments
 from ridgeline.sim.stand_in.http_metrics import http_metrics_middleware
-from ridgeline.sim.stand_in.protocol import Answer, BadRequestError, parse_request
+from ridgeline.sim.stand_in.protocol import (
+    Answer,
+    BadRequestError,
+    CompletionRequest,
+    parse_request,
+)
 from ridgeline.sim.stand_in.scheduler import Engine, EngineLimits, Generation
 from ridgeline.sim.stand_in.settings import StandInSettings
 from ridgeline.sim.stand_in.speculation import Speculation
@@ -79,7 +84,8 @@ class StandInServer:
 
     def start(self) -> list[asyncio.Task[None]]:
         """Starts the engines and the clocks of the injected faults."""
-        tasks = [asyncio.create_task(loop.run()) for loop in self.loops]
+        delay = self._settings.serves_after_s
+        tasks = [asyncio.create_task(_run_later(delay, loop)) for loop in self.loops]
         faults = self._settings.faults
         for delay, act in (
             (faults.hang_after_s, self._hang),
@@ -229,7 +235,7 @@ class StandInServer:
         generation = Generation(
             prompt_tokens=request.prompt_tokens,
             max_tokens=request.max_tokens,
-            stop_after=self._length(ignore_eos=request.ignore_eos, at_least=request.min_tokens),
+            stop_after=self._length(request),
             deliver=lambda tokens, reason: pieces.put_nowait((tokens, reason)),
             arrived=self._clock(),
         )
@@ -247,12 +253,25 @@ class StandInServer:
             if not self._answering:
                 self._idle.set()
 
-    def _length(self, *, ignore_eos: bool, at_least: int) -> int:
-        """Tokens after which the model would stop by itself."""
-        mean = self._settings.mean_output_tokens
-        if ignore_eos or mean <= 0:
+    def _length(self, request: CompletionRequest) -> int:
+        """Tokens after which the model would stop by itself.
+
+        A share below 1 ends every answer early: also one that was to go on to its limit, since
+        the text is wrong and not the request. One above 1 sends more of them up to their limit.
+        """
+        mean, share = self._settings.mean_output_tokens, self._settings.answer_share
+        if not request.ignore_eos and mean > 0:
+            natural = self._random.expovariate(1.0 / mean)
+        elif share < 1.0:
+            natural = float(request.max_tokens)
+        else:
             return 2**31
-        return max(1, at_least, round(self._random.expovariate(1.0 / mean)))
+        return max(1, request.min_tokens, round(share * natural))
+
+
+async def _run_later(delay_s: float, loop: EngineLoop) -> None:
+    await asyncio.sleep(delay_s)
+    await loop.run()
 
 
 async def _later(delay_s: float, act: Callable[[], Any]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ridgeline.sim.stand_in.contract import DEFAULT_VERSION, UnknownVersionError, contract_for
+from ridgeline.sim.stand_in.profile_faults import ProfileFaults
 from ridgeline.sim.stand_in.step_time import StepTimeModel
 
 PREFIX = "STAND_IN_"
@@ -28,7 +29,11 @@ class Faults:
 
 @dataclass(frozen=True, kw_only=True)
 class StandInSettings:
-    """Everything that vLLM's own flags do not say. Field by field as in the package's table."""
+    """Everything that vLLM's own flags do not say. Field by field as in the package's table.
+
+    Attributes:
+        answer_share: What multiplies the length of answers under the profile that is served.
+    """
 
     engine_version: str = DEFAULT_VERSION
     startup_s: float = 5.0
@@ -42,6 +47,11 @@ class StandInSettings:
     missing_models: frozenset[str] = frozenset({"nowhere"})
     vocabulary: Mapping[str, int] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
+    serves_after_s: float = 0.0
+    boot_spread: float = 0.0
+    boot_name: str = ""
+    answer_share: float = 1.0
+    profile_faults: ProfileFaults = field(default_factory=ProfileFaults)
 
 
 class _Reader:
@@ -119,6 +129,10 @@ def read_settings(environment: Mapping[str, str]) -> StandInSettings:
         missing_models=frozenset(_listed(reader.text("MISSING_MODELS", "nowhere"))),
         vocabulary=_vocabulary(reader),
         faults=_faults(reader),
+        serves_after_s=reader.number("SERVES_AFTER_SECONDS", 0.0),
+        boot_spread=reader.number("BOOT_SPREAD", 0.0, high=0.9),
+        boot_name=environment.get("HOSTNAME", ""),
+        profile_faults=_profile_faults(reader),
     )
     reader.refuse_others()
     return settings
@@ -182,3 +196,37 @@ def _faults(reader: _Reader) -> Faults:
         metrics_503_after_s=reader.number("METRICS_503_AFTER_SECONDS", NEVER),
         freeze_counters_after_s=reader.number("FREEZE_COUNTERS_AFTER_SECONDS", NEVER),
     )
+
+
+def _profile_faults(reader: _Reader) -> ProfileFaults:
+    def named(name: str) -> frozenset[str]:
+        return frozenset(_listed(reader.text(name, "")))
+
+    return ProfileFaults(
+        refused=named("REFUSES"),
+        misfit=named("MISFITS"),
+        killed=named("KILLED_FOR_MEMORY"),
+        never_ready=named("NEVER_READY"),
+        faults_under=named("FAULTS_UNDER"),
+        startup_s=_numbers(reader, "STARTUP_BY_PROFILE", "seconds"),
+        step_factor=_numbers(reader, "STEP_FACTOR", "factor", low=1e-6),
+        answer_share=_numbers(reader, "ANSWER_SHARE", "share", low=1e-6),
+    )
+
+
+def _numbers(reader: _Reader, name: str, noun: str, *, low: float = 0.0) -> dict[str, float]:
+    """Read `profile=number` by commas."""
+    values = {}
+    for part in _listed(reader.text(name, "")):
+        profile, _, text = part.rpartition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not profile or not (math.isfinite(value) and value >= low):
+            raise InvalidSettingError(
+                f"{PREFIX}{name}: {part!r} must read profile={noun}, like eagle=2, "
+                f"with a {noun} of at least {low:g}"
+            )
+        values[profile] = value
+    return values
