@@ -49,6 +49,7 @@ NEEDS_A_PERSON: Final = frozenset(
         Reason.PROFILE_MISMATCH,
         Reason.UNKNOWN_TELEMETRY_ENDPOINT,
         Reason.ROLLOUT_STALLED,
+        Reason.ROLLBACK_STALLED,
         Reason.FIELD_CONFLICT,
         Reason.UNDONE_BY_OTHERS,
         Reason.WRITE_REFUSED,
@@ -106,8 +107,8 @@ def findings(
             Finding(
                 type=ConditionType.RECONCILING,
                 status=_TRUE,
-                reason=Reason.ROLLOUT_UNDER_WAY,
-                message=f"rolling to {roll.to_profile}",
+                reason=roll.doing.reason,
+                message=roll.doing.message,
             )
         )
     if trouble is not None:
@@ -182,14 +183,14 @@ def _profile_applied(
     kind = ConditionType.PROFILE_APPLIED
     if situation is None or situation.target is None or decision is None:
         return _not_evaluated(kind)
-    if decision.reason is Reason.ROLLOUT_STALLED:
+    if decision.reason in (Reason.ROLLOUT_STALLED, Reason.ROLLBACK_STALLED):
         return Finding(type=kind, status=_FALSE, reason=decision.reason, message=decision.message)
     if roll is not None and roll.open:
         return Finding(
             type=kind,
             status=_FALSE,
-            reason=Reason.ROLLOUT_UNDER_WAY,
-            message=f"rolling to {roll.to_profile}",
+            reason=roll.doing.reason,
+            message=roll.doing.message,
         )
     if situation.active is None:
         return Finding(

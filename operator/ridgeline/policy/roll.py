@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ridgeline.policy.facts import Problem, TargetFacts
+from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState, RollWay
 
 INTENT_VALID_SECONDS: Final = 300.0
@@ -95,6 +96,28 @@ class Roll:
     def open(self) -> bool:
         """Whether it has not ended."""
         return self.state in _OPEN
+
+    @property
+    def wanted(self) -> str | None:
+        """Profile that the fleet is to run when it has ended."""
+        taken_back = self.way is RollWay.TRIAL and self.state is not RollState.ROLLING
+        return (
+            self.from_profile if taken_back or self.state is RollState.UNDOING else self.to_profile
+        )
+
+    @property
+    def doing(self) -> Problem:
+        """What is being done while it is open, for conditions."""
+        what = "trial" if self.way is RollWay.TRIAL else "canary"
+        match self.state:
+            case RollState.CANARY:
+                message = f"the {what} of {self.to_profile} is judged"
+                return Problem(reason=Reason.CANARY_UNDER_WAY, message=message)
+            case RollState.UNDOING:
+                why = f": {self.why.message}" if self.why is not None else ""
+                message = f"{self.to_profile} is taken back{why}"
+                return Problem(reason=Reason.UNDOING, message=message)
+        return Problem(reason=Reason.ROLLOUT_UNDER_WAY, message=f"rolling to {self.to_profile}")
 
 
 _OPEN: Final = frozenset(

@@ -176,7 +176,7 @@ def slow_memory_of(status: Document) -> SlowMemory:
 
 def _desired(report: Report) -> str | None:
     if report.roll is not None and report.roll.open:
-        return report.roll.to_profile
+        return report.roll.wanted
     return report.decision.profile if report.decision else None
 
 
@@ -189,7 +189,7 @@ def _recommended(report: Report, previous: Document) -> str | None:
 
 def _recommended_now(report: Report) -> str | None:
     if report.roll is not None and report.roll.open:
-        return report.roll.to_profile
+        return report.roll.wanted
     return report.decision.recommended if report.decision else None
 
 
