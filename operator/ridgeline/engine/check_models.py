@@ -6,6 +6,7 @@ from typing import Final
 from ridgeline.engine.check_subject import CheckedModel, Subject, key_finding
 from ridgeline.engine.findings import Finding, Severity
 
+_MAPPING: Final = "use_heterogeneous_vocab"
 _HEADS: Final = frozenset({"eagle", "eagle3"})
 _PADDING: Final = 1024
 """Publishers pad a vocabulary to a multiple of up to this many tokens for one size of a family and
@@ -56,17 +57,17 @@ def _eagle3_target(subject: Subject, target: CheckedModel) -> Iterator[Finding]:
 
 
 def _vocabulary(subject: Subject, target: CheckedModel, draft: CheckedModel) -> Iterator[Finding]:
-    mapped = subject.method == "draft_model" and subject.keys.get("use_heterogeneous_vocab") is True
+    has_mapping = subject.method == "draft_model" and _MAPPING in subject.contract.keys
+    mapped = has_mapping and subject.keys.get(_MAPPING) is True
     if subject.method not in _HEADS | {"draft_model"} or mapped:
         return
     ours, theirs = target.vocabulary, draft.vocabulary
     if ours is None or theirs is None or ours == theirs:
         return
     padded = abs(ours - theirs) <= _PADDING
-    has_mapping = "use_heterogeneous_vocab" in subject.contract.keys
     way_out = "choose one that shares the target's tokenizer"
-    if subject.method == "draft_model" and has_mapping:
-        way_out += ", or set use_heterogeneous_vocab"
+    if has_mapping:
+        way_out += f", or set {_MAPPING}"
     yield key_finding(
         check="Vocabulary",
         key="model",
