@@ -93,6 +93,11 @@ class RolloutStatus(ApiModel):
     config: Fingerprint | None = Field(
         default=None, description="Fingerprint of the profile's speculative config."
     )
+    promised_percent: Percent | None = Field(
+        default=None,
+        description="How much less time per token was predicted for the load when it was decided; "
+        "not set without a prediction.",
+    )
     undone_times: Count | None = Field(
         default=None,
         description="How often in a row others took a profile out of the target. At 2 (or at once "

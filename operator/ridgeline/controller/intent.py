@@ -30,6 +30,7 @@ def intended(view: View, target: TargetFacts, profile: Profile, way: RollWay) ->
         before=_before(target),
         template=target.template,
         config=view.settings.configs.get(profile.name, ""),
+        promised_percent=_promised_percent(view, target.active_profile, profile.name),
         undone_times=undone_before(view.roll, target.uid, generation, view.now),
     )
 
@@ -54,6 +55,18 @@ def mark_of(before: Before | None) -> CanaryMark:
     if before is None:
         return CanaryMark(label=None, config=None)
     return CanaryMark(label=before.label, config=before.config)
+
+
+def _promised_percent(view: View, before: str | None, after: str) -> int | None:
+    """Return how much less time per token is predicted for the present load."""
+    table, concurrency = view.settings.cutoff, view.seen.estimates.concurrency
+    if isinstance(table, Problem) or before is None or not concurrency:
+        return None
+    old, new = table.curve(before), table.curve(after)
+    if old is None or new is None:
+        return None
+    ratio = new.seconds_per_token_at(concurrency) / old.seconds_per_token_at(concurrency)
+    return max(-1000, round(100.0 * (1.0 - ratio)))
 
 
 def _before(target: TargetFacts) -> Before | None:

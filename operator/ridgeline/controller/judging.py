@@ -4,12 +4,15 @@ from ridgeline.controller.mind import Mind
 from ridgeline.controller.view import View
 from ridgeline.costmodel.curve import Curve
 from ridgeline.costmodel.table import CutoffTable
-from ridgeline.policy.canary.evidence import gathered
+from ridgeline.policy.canary.evidence import gathered, gathered_fleet
 from ridgeline.policy.canary.judge import judge
 from ridgeline.policy.canary.starts import start_failure
+from ridgeline.policy.facts import Problem
+from ridgeline.policy.proof import proof_of
 from ridgeline.policy.roll import Roll
 from ridgeline.policy.roll_steps import Watched
-from ridgeline.terms.rolls import RollState
+from ridgeline.policy.verification import verified
+from ridgeline.terms.rolls import ProofResult, RollState
 
 
 def watch_new_pods(view: View, mind: Mind, roll: Roll) -> Watched:
@@ -19,6 +22,8 @@ def watch_new_pods(view: View, mind: Mind, roll: Roll) -> Watched:
     failure = start_failure(
         view.facts.starts, roll.to_profile, plan.startup_budget_seconds if plan else None
     )
+    if roll.state is RollState.FINISHED:
+        return Watched(worse=_worse(view, mind, roll))
     if roll.state is not RollState.CANARY:
         return Watched(failure=failure, serving=bool(new))
     mind.evidence = gathered(mind.evidence, view.facts, roll.to_profile, roll.started_at, view.now)
@@ -26,6 +31,39 @@ def watch_new_pods(view: View, mind: Mind, roll: Roll) -> Watched:
     judged = judge(mind.evidence, old, other, view.now)
     mind.judgement = judged
     return Watched(failure=failure, found=judged.found, verdict=judged.why, serving=bool(new))
+
+
+def _worse(view: View, mind: Mind, roll: Roll) -> Problem | None:
+    """Return why a fleet is to leave its profile; what came out is kept for `proofs`."""
+    method = view.settings.methods.get(roll.to_profile)
+    telemetry, ended = view.facts.telemetry, roll.finished_at
+    if method is None or not method.speculates or ended is None or is_verified(view, roll):
+        mind.after = mind.verification = None
+        return None
+    if isinstance(telemetry, Problem) or view.settings.prediction is None:
+        return None
+    mind.after = gathered_fleet(mind.after, view.facts, roll.to_profile, ended, view.now)
+    learned = view.memory.slow.learned
+    arm = learned.arm(roll.from_profile or "") if learned is not None else None
+    mind.verification = verified(
+        mind.after,
+        _curve(view, roll.from_profile),
+        before_was_seen=arm is not None and arm.windows > 0,
+        promised_percent=roll.promised_percent,
+        waited_windows=(view.now - ended) / max(1.0, telemetry.window_seconds),
+    )
+    found = mind.verification
+    return found.why if found is not None and found.result is ProofResult.WORSE else None
+
+
+def is_verified(view: View, roll: Roll) -> bool:
+    """Tell whether a roll has its verdict already."""
+    proof = proof_of(view.memory.slow.proofs, roll.to_profile, roll.config, roll.template)
+    return (
+        proof is not None
+        and proof.at >= (roll.finished_at or 0.0)
+        and proof.result in (ProofResult.VERIFIED, ProofResult.WORSE, ProofResult.UNCLEAR)
+    )
 
 
 def _curve(view: View, profile: str | None) -> Curve | None:

@@ -15,6 +15,7 @@ from ridgeline.policy.law_status import law_memory_of
 from ridgeline.policy.learning import Learning, learn, worth_writing
 from ridgeline.policy.memory import FastMemory
 from ridgeline.policy.situation import observe
+from ridgeline.policy.verification import Verification
 from ridgeline.terms.rolls import RollState
 
 
@@ -31,6 +32,8 @@ class Mind:
     evidence: Evidence | None = None
     canary: Learning = field(default_factory=Learning)
     judgement: Judgement | None = None
+    after: Evidence | None = None
+    verification: Verification | None = None
 
     def law_with(self, serving: ServingObject) -> LawMemory:
         """Return what the law remembers, with what another process wrote meanwhile taken over."""

@@ -61,18 +61,21 @@ class RollSteps:
         if roll is None or settings is None or isinstance(target, Problem):
             return view
         step = _step(view, mind, roll, settings)
+        view = _with_verification(view, mind, roll)
         if step is None:
             return view
         view = replace(view, step=step)
         if step.step is Step.WAIT or not self._leader.held:
             return view
         try:
-            return await self._take(view, target, roll, step)
+            return await self._take(view, mind, target, roll, step)
         except TargetMovedError as error:
             log.info("step of a roll put off: %s", error, extra=reference(view.serving))
             return view
 
-    async def _take(self, view: View, target: ResolvedTarget, roll: Roll, step: NextStep) -> View:
+    async def _take(
+        self, view: View, mind: Mind, target: ResolvedTarget, roll: Roll, step: NextStep
+    ) -> View:
         serving, on_delete = view.serving.name, view.spec.on_delete
         match step.step:
             case Step.PAUSE:
@@ -80,11 +83,11 @@ class RollSteps:
             case Step.GIVE_BACK:
                 return await self._write(view, let_go(target, serving, on_delete))
             case Step.PROMOTE:
-                view = await self._announce(_promoted(view, roll, step))
+                view = await self._announce(_promoted(view, mind, roll, step))
                 return await self._write(view, let_go(target, serving, on_delete))
             case Step.UNDO:
                 if roll.state is not RollState.UNDOING:
-                    view = await self._announce(_undone(view, roll, step))
+                    view = await self._announce(_undone(view, mind, roll, step))
                 return await self._write(view, put_back(target, roll, serving, on_delete))
         return view
 
@@ -142,12 +145,16 @@ def _withdrawn(view: View, roll: Roll) -> Problem | None:
     return Problem(reason=reason, message=f"{told} while the canary of {profile} was judged")
 
 
-def _promoted(view: View, roll: Roll, step: NextStep) -> View:
+def _promoted(view: View, mind: Mind, roll: Roll, step: NextStep) -> View:
     view = replace(view, roll=promoted(roll, step.why, view.now))
-    return _with_proof(view, roll, ProofResult.CANARY_PASSED)
+    return _with_proof(view, roll, ProofResult.CANARY_PASSED, _gain(mind))
 
 
-def _undone(view: View, roll: Roll, step: NextStep) -> View:
+def _gain(mind: Mind) -> int | None:
+    return mind.judgement.gain_percent if mind.judgement is not None else None
+
+
+def _undone(view: View, mind: Mind, roll: Roll, step: NextStep) -> View:
     view = replace(view, roll=undoing(roll, step.why, view.now))
     if step.quarantines:
         slow = view.memory.slow
@@ -163,17 +170,30 @@ def _undone(view: View, roll: Roll, step: NextStep) -> View:
         slow = replace(slow, quarantine=entries)
         return replace(view, memory=replace(view.memory, slow=slow))
     if roll.way is RollWay.TRIAL and step.why.reason is Reason.TRIAL_ENDED:
-        return _with_proof(view, roll, ProofResult.TRIED)
+        return _with_proof(view, roll, ProofResult.TRIED, _gain(mind))
     return view
 
 
-def _with_proof(view: View, roll: Roll, result: ProofResult) -> View:
+def _with_verification(view: View, mind: Mind, roll: Roll) -> View:
+    """Return the view in which it stands what the fleet gains since its roll."""
+    found = mind.verification
+    if roll.state is not RollState.FINISHED or found is None:
+        return view
+    mind.verification = None
+    return _with_proof(view, roll, found.result, found.gain_percent)
+
+
+def _with_proof(
+    view: View, roll: Roll, result: ProofResult, gain_percent: int | None = None
+) -> View:
     proof = Proof(
         profile=roll.to_profile,
         result=result,
         at=view.now,
         config=roll.config,
         template=roll.template,
+        gain_percent=gain_percent,
+        promised_percent=roll.promised_percent,
     )
     slow = replace(view.memory.slow, proofs=with_proof(view.memory.slow.proofs, proof))
     return replace(view, memory=replace(view.memory, slow=slow))

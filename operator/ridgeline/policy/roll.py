@@ -71,6 +71,8 @@ class Roll:
         template: Fingerprint of the target's Pod template without what is ours.
         config: Fingerprint of the profile's config.
         why: What the operator made of it: the verdict on the canary, or why it is undone.
+        promised_percent: How much less time per token was predicted for the load when it was
+            decided; `None` without a prediction.
         undone_times: How often in a row others took a profile out of the target.
         undone_by: Field manager that did so last.
     """
@@ -89,6 +91,7 @@ class Roll:
     template: str = ""
     config: str = ""
     why: Problem | None = None
+    promised_percent: int | None = None
     undone_times: int = 0
     undone_by: str = ""
 
@@ -138,7 +141,7 @@ def promoted(roll: Roll, why: Problem, now: float) -> Roll:
 
 def undoing(roll: Roll, why: Problem, now: float) -> Roll:
     """Return the roll when what was there before is to be put back."""
-    return replace(roll, state=RollState.UNDOING, stage_at=now, why=why)
+    return replace(roll, state=RollState.UNDOING, stage_at=now, finished_at=None, why=why)
 
 
 def abandoned(roll: Roll, now: float) -> Roll:

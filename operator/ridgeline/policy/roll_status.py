@@ -54,6 +54,7 @@ def roll_document(roll: Roll, target: TargetFacts | None, before: Document) -> d
     if roll.why is not None:
         entry["reason"] = roll.why.reason.value
         entry["message"] = clean_text(roll.why.message, _MESSAGE_LIMIT)
+    _put(entry, "promisedPercent", roll.promised_percent)
     if roll.undone_times:
         entry["undoneTimes"] = roll.undone_times
         _put(entry, "undoneBy", roll.undone_by[:128] or None)
@@ -143,6 +144,7 @@ def _roll(entry: Document) -> Roll:
         template=entry.get("template", ""),
         config=entry.get("config", ""),
         why=Problem(reason=Reason(reason), message=entry.get("message", "")) if reason else None,
+        promised_percent=entry.get("promisedPercent"),
         undone_times=int(entry.get("undoneTimes", 0)),
         undone_by=entry.get("undoneBy", ""),
     )

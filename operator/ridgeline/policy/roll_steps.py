@@ -58,12 +58,14 @@ class Watched:
 
     Attributes:
         failure: Why they do not start, or keep dying; `None` when nothing says so.
+        worse: Why the profile is left after its roll; `None` when nothing speaks against it.
         found: What came out of judging them.
         verdict: The same for a person.
         serving: Whether any of them is Ready.
     """
 
     failure: Problem | None = None
+    worse: Problem | None = None
     found: Found = Found.NOT_YET
     verdict: Problem | None = None
     serving: bool = False
@@ -118,6 +120,8 @@ def next_step(
             return _of_rolling(roll, target, watched, asked, settings, now)
         case RollState.UNDOING:
             return _of_undoing(roll, target)
+        case RollState.FINISHED if _may_leave(roll, target, watched, asked):
+            return NextStep(step=Step.UNDO, why=watched.worse or roll.doing, quarantines=True)
     if target.paused_by_us:
         return _give_back(roll)
     return None
@@ -240,6 +244,15 @@ def _of_undoing(roll: Roll, target: TargetFacts) -> NextStep:
         return NextStep(step=Step.WAIT, why=_problem(Reason.ROLLBACK_STALLED, told))
     told = f"{roll.to_profile} is taken back: {why.message}"
     return NextStep(step=Step.WAIT, why=_problem(Reason.UNDOING, told))
+
+
+def _may_leave(roll: Roll, target: TargetFacts, watched: Watched, asked: Asked) -> bool:
+    """Tell whether a fleet is to leave the profile that did not hold what it promised."""
+    untouched = (
+        carries(roll, target) and target.rollout is None and target.template == roll.template
+    )
+    ordered = asked.forced is not None or asked.withdrawn is not None or asked.idle
+    return watched.worse is not None and untouched and not ordered
 
 
 def _give_back(roll: Roll) -> NextStep:

@@ -82,6 +82,7 @@ class Reason(StrEnum):
     CANARY_SLOWER = "CanarySlower"
     CANARY_BELOW_PROMISE = "CanaryBelowPromise"
     ANSWERS_DIFFER = "AnswersDiffer"
+    WORSE_THAN_PROMISED = "WorseThanPromised"
     # A canary, and the way back.
     CANARY_UNDER_WAY = "CanaryUnderWay"
     CANARY_IMPOSSIBLE = "CanaryImpossible"
@@ -394,6 +395,12 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "The canary's answers are of another length than the old replicas', or end for other "
         "reasons: it may well be wrong text at full speed; it was taken back.",
         "Compare answers of both profiles; report it to the engine's developers.",
+    ),
+    Reason.WORSE_THAN_PROMISED: Explanation(
+        "After the roll the whole fleet took more time per token than before it at the same "
+        "concurrency; what was there before was put back.",
+        "Look at the profile's acceptance and at status.proofs; the prediction has learned from "
+        "it.",
     ),
     Reason.CANARY_UNDER_WAY: Explanation(
         "The first new Pods of a roll serve beside the old ones and are judged; the Deployment is "

@@ -137,6 +137,41 @@ def gathered(
     )
 
 
+def gathered_fleet(
+    before: Evidence | None, facts: Facts, profile: str, ended_at: float, now: float
+) -> Evidence:
+    """Return the evidence of a whole fleet after its roll, as the `new` side.
+
+    Args:
+        before: What was gathered until now; that of another roll is dropped.
+        facts: What is known now.
+        profile: Profile of the fleet.
+        ended_at: When the roll ended, in epoch seconds.
+        now: Epoch seconds.
+    """
+    evidence = before
+    if evidence is None or evidence.started_at != ended_at:
+        evidence = Evidence(started_at=ended_at)
+    telemetry = facts.telemetry
+    if isinstance(telemetry, Problem) or telemetry.error is not None:
+        return evidence
+    window = telemetry.window_seconds
+    settled = ended_at + WARM_UP_WINDOWS * window
+    if window <= 0 or now < settled or now < evidence.next_at <= now + window:
+        return evidence
+    if any(each.profile != profile for each in facts.replicas):
+        return evidence
+    fleet = _group(facts.replicas, window, telemetry.stale_after_seconds)
+    if fleet.replicas < len(facts.replicas) or not fleet.replicas:
+        return evidence
+    return replace(
+        evidence,
+        windows=evidence.windows + 1,
+        new=evidence.new.plus(fleet),
+        next_at=now + window,
+    )
+
+
 def _group(replicas: Iterable[ReplicaFacts], window: float, fresh: float) -> Group:
     """Return what replicas did in one window; those that are not seen whole are left out."""
     seen = [each for each in replicas if _whole(each, window, fresh)]
