@@ -155,12 +155,12 @@ def parse_engine_contracts(content: object) -> tuple[EngineContract, ...]:
     known = {row.name: KeyContract(**row.model_dump()) for row in data.keys}
     if len(known) != len(data.keys):
         raise ValueError("two rows of `keys` have one name: rename one")
+    _check_traps(data, known)
     contracts, state = [], _State()
     for release in data.releases:
         _check_source(release.version, release.source, data.sources)
         state = _after(state, release, known)
         contracts.append(_contract(release.version, state, data))
-    _check_traps(data, known)
     return tuple(contracts)
 
 
