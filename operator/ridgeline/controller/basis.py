@@ -222,6 +222,7 @@ def policy_settings(
     learned: Learned | None,
     frozen: bool,
     forced: str | None,
+    left_out: frozenset[str] = frozenset(),
 ) -> PolicySettings:
     """Return the settings of a serving's policy.
 
@@ -232,12 +233,14 @@ def policy_settings(
         learned: What telemetry taught of it.
         frozen: Whether the operator's freeze switch is on.
         forced: Profile that a person ordered.
+        left_out: Profiles that are not to be chosen for now: the others compete without them.
     """
     found = basis.accelerator
     accelerator = found if isinstance(found, Problem) else found.accelerator
 
     def goodput() -> Answer:
-        question = goodput_question(basis, profiles, learned)
+        competing = tuple(each for each in profiles if each.name not in left_out)
+        question = goodput_question(basis, competing, learned)
         return Answer(cutoff=question) if isinstance(question, Problem) else answered(question)
 
     ridge = RidgeInputs(

@@ -18,8 +18,8 @@ from ridgeline.policy.decision import Decision
 from ridgeline.policy.facts import Facts, Problem, TargetFacts
 from ridgeline.policy.law.memory import FastMemory as LawFastMemory
 from ridgeline.policy.lifecycle import abandon_switch, finish_switch
-from ridgeline.policy.memory import FastMemory, Memory
-from ridgeline.policy.quarantine import still_concerned
+from ridgeline.policy.memory import FastMemory, Memory, SlowMemory
+from ridgeline.policy.quarantine import binding, still_concerned
 from ridgeline.policy.roll import Roll, abandoned, fleet_runs_old, moved_on
 from ridgeline.policy.roll_status import roll_of
 from ridgeline.policy.roll_steps import NextStep
@@ -147,6 +147,20 @@ class View:
         return unnamed or (labelled and target.facts.active_profile is None)
 
 
+def _left_out(
+    slow: SlowMemory, profiles: tuple[Profile, ...], target: ResolvedTarget | Problem, now: float
+) -> frozenset[str]:
+    """Return the quarantined profiles that others can be chosen instead of.
+
+    With two profiles the quarantine itself holds the move, and says so; with more, the table is
+    that of the others. The active one is never left out: it must have its row.
+    """
+    active = None if isinstance(target, Problem) else target.facts.active_profile
+    bound = {each.profile for each in binding(slow.quarantine, now)} - {active}
+    left = [each for each in profiles if each.method.speculates and each.name not in bound]
+    return frozenset(bound) if left else frozenset()
+
+
 def spec_of(serving: ServingObject) -> SpeculativeServingSpec:
     """Parse the spec of a serving.
 
@@ -200,6 +214,7 @@ def look(
         learned=slow.learned,
         frozen=options.frozen,
         forced=serving.forced_profile,
+        left_out=_left_out(slow, profiles, target, now),
     )
     if isinstance(target, ResolvedTarget):
         template = target.facts.template
