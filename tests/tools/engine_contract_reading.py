@@ -5,6 +5,7 @@ words of `settings/data/engine_contracts.yaml`, so that both can be compared.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,12 @@ WATCHED_FLAGS = frozenset(
         *("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size"),
     }
 )
-METRIC_FILES = ("vllm/v1/metrics/loggers.py", "vllm/v1/spec_decode/metrics.py")
+METRIC_FILES = ("vllm/v1/metrics/*.py", "vllm/v1/spec_decode/metrics.py")
 _TYPES = {"bool": "Switch", "int": "Whole", "float": "Number", "list[float]": "Numbers"}
+
+
+_INFO = re.compile(r"vllm:[a-z_]+_info")
+"""Series whose name is not given where they are made."""
 
 
 class UnreadableError(ValueError):
@@ -236,6 +241,8 @@ def metrics_of(package: Package) -> set[str]:
                 found |= set(_metric(node))
             elif isinstance(node, ast.Tuple):
                 found |= set(_counter_row(node))
+            elif isinstance(node, ast.Constant) and _INFO.fullmatch(str(node.value)):
+                found.add(str(node.value))
     return found
 
 

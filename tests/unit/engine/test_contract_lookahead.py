@@ -15,9 +15,9 @@ def scheduled(*rows: object, **more: object) -> dict[str, object]:
 
 @pytest.mark.parametrize("lookahead", [0, -1, 129, 1000])
 def test_a_lookahead_out_of_range(lookahead: int) -> None:
-    assert found(ngram(num_speculative_tokens=lookahead))["LookaheadRange"].severity is (
-        Severity.ERROR
-    )
+    got = found(ngram(num_speculative_tokens=lookahead))
+    assert got["LookaheadRange"].severity is Severity.ERROR
+    assert "KeyValue" not in got  # one mistake, one finding
 
 
 def test_the_longest_draft_is_the_releases_own() -> None:
@@ -119,6 +119,11 @@ def test_a_row_that_is_never_reached() -> None:
     assert "65" in found(table, flags="--max-num-seqs 64")["ScheduleBeyondMaxNumSeqs"].consequence
     assert "ScheduleBeyondMaxNumSeqs" not in found(table, flags="--max-num-seqs 65")
     assert "ScheduleBeyondMaxNumSeqs" not in found(table)
+
+
+def test_a_k_up_to_the_lookahead_is_not_cut() -> None:
+    assert "ScheduleAboveLookahead" in found(scheduled([1, 16, 5]))
+    assert "ScheduleAboveLookahead" not in found(scheduled([1, 16, 4]))
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,10 @@ def test_the_drafters_tensor_parallel_size(
             eagle(parallel_drafting=True), "0.22.0",
             "--max-num-batched-tokens 768 --max-num-seqs 256", Severity.ERROR,
         ),
+        (
+            eagle(parallel_drafting=True), "0.22.0",
+            "--max-num-batched-tokens 769 --max-num-seqs 256", Severity.INFO,
+        ),
         # of a draft model: K = 4 for each
         (
             draft(parallel_drafting=True), "0.22.0",

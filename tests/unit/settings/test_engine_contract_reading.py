@@ -71,6 +71,7 @@ b = self._gauge_cls(name="vllm:num_requests_running", documentation="d")
 c = self._histogram_cls(name="vllm:latency_seconds", documentation="d")
 d = self._counter_cls(name="vllm:flops_total", documentation="d")
 e = self._other(name="vllm:nothing")
+name = "vllm:cache_config_info"
 if self.show_hidden_metrics:
     f = self._gauge_cls(name="vllm:hidden", documentation="d")
 """
@@ -123,6 +124,7 @@ def test_facts(tmp_path: Path) -> None:
         "methods": ["a_mtp", "draft_model", "mtp", "ngram"],
         "flags": ["--speculative-config", "-sc"],
         "metrics": [
+            "vllm:cache_config_info",
             "vllm:flops_total",
             "vllm:latency_seconds",
             "vllm:num_requests_running",
