@@ -77,8 +77,8 @@ def page() -> str:
         "## Flags\n\nFlags of `vllm serve` that matter here.\n",
         _spans("Flag", contracts, lambda each: each.flags),
         "## Metrics\n\nSeries of the V1 engine, histograms without their suffixes; those of "
-        "speculation, LoRA and the like only on servers that use it. 0.8 and 0.9 export others when "
-        "they fall back to V0.\n",
+        "speculation, LoRA and the like only on servers that use it. 0.8 and 0.9 export others "
+        "when they fall back to V0.\n",
         _spans("Series", contracts, lambda each: each.metrics),
     ]
     return "\n".join(parts)
