@@ -37,6 +37,7 @@ def row_of(contract: EngineContract) -> dict[str, object]:
         "metrics": sorted(contract.metrics),
         "unknownKeys": contract.unknown_keys.value,
         "emptyConfigIsOff": contract.empty_config_is_off,
+        "checksTypes": contract.checks_types,
         "dashedKeys": contract.dashed_keys,
         "notImplemented": sorted(contract.not_implemented),
         "scheduleMethods": sorted(contract.schedule_methods),

@@ -79,6 +79,7 @@ def read(root: Path) -> dict[str, object]:
         "metrics": sorted(metrics_of(package)),
         "unknownKeys": unknown,
         "emptyConfigIsOff": empty_is_off(package),
+        "checksTypes": checked,
         "dashedKeys": 'replace("-", "_"): v' in (root / ARGUMENTS).read_text(encoding="utf-8"),
         "notImplemented": sorted(not_implemented(package)),
         "scheduleMethods": schedule_methods(package),

@@ -29,8 +29,10 @@ def check_keys(subject: Subject) -> Iterator[Finding]:
             yield _by_batch_size(subject, value)
         elif key is None:
             yield _unknown(subject, name, value)
-        elif value is not None:
-            yield from _known(subject, key, value)
+        else:
+            yield from _use(subject, key, value)
+        if key is not None and value is not None:
+            yield from _value(subject, key, value)
 
 
 def check_method(subject: Subject) -> Iterator[Finding]:
@@ -64,7 +66,8 @@ def check_method(subject: Subject) -> Iterator[Finding]:
             check="MethodUnknown",
             key="method",
             value=method,
-            consequence=f"{subject.release} has no such method and stops the start",
+            consequence=f"{subject.release} has no such method and "
+            + ("stops the start" if contract.checks_types else "guesses one from the model"),
             fix=f"write {near[0]!r}" if near else f"choose one of {_listed(_served(subject))}",
             severity=Severity.ERROR,
         )
@@ -104,8 +107,7 @@ def _unknown(subject: Subject, name: str, value: object) -> Finding:
     )
 
 
-def _known(subject: Subject, key: KeyContract, value: object) -> Iterator[Finding]:
-    yield from _use(subject, key, value)
+def _value(subject: Subject, key: KeyContract, value: object) -> Iterator[Finding]:
     problem = type_problem(key, value)
     if problem is None and key.name != LOOKAHEAD:
         problem = range_problem(key, value)
@@ -151,7 +153,7 @@ _USES: Final = {
 
 def _use(subject: Subject, key: KeyContract, value: object) -> Iterator[Finding]:
     told = _USES.get(key.use)
-    if told is not None:
+    if told is not None and value is not None:
         check, consequence, severity = told
         meant = key.name == "tensor_parallel_size"
         yield key_finding(

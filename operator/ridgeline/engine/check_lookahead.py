@@ -65,7 +65,7 @@ def check_lookup(subject: Subject) -> Iterator[Finding]:
 
 
 def _missing(subject: Subject) -> Iterator[Finding]:
-    if subject.method in _FROM_CHECKPOINT:
+    if subject.method in _FROM_CHECKPOINT or subject.method.endswith("_mtp"):
         return
     yield key_finding(
         check="LookaheadMissing",

@@ -12,12 +12,17 @@ from ridgeline.engine.check_subject import CONFIG_FLAG
 from ridgeline.engine.contract import EngineContract
 from ridgeline.engine.findings import Finding, Severity, shown
 
+_NONE: Final = "None"
+"""Releases that take an empty value for none take this word for it, too."""
+
 _UNEXPANDED: Final = re.compile(r"\$\(\w+\)|\$\{?\w+\}?")
 _TEMPLATE: Final = re.compile(r"\{\{.*\}\}", re.DOTALL)
 
 
 def check_text(text: str, contract: EngineContract) -> Iterator[Finding]:
     """Yield why a text is no speculative config; nothing when it is one, or means none."""
+    if text == _NONE and contract.empty_config_is_off:
+        return
     if not text.strip():
         yield from _empty(text, contract)
         return

@@ -190,6 +190,8 @@ class EngineContract:
         disable_by_batch_size: What it does with that key.
         draft_tensor_parallel: Sizes that a drafter may have, by vLLM's name of the method.
         max_lookahead: Highest K that its sampler works with.
+        checks_types: Whether it checks the values of keys; else a wrong method is no method, and a
+            wrong value fails where it is used.
         dashed_keys: Whether a key may be written with dashes instead of underscores.
         draft_slots: How room for drafts is taken from the tokens of a step.
         speculators_checkpoint: Whether a checkpoint of the `speculators` library turns speculation
@@ -219,6 +221,7 @@ class EngineContract:
     disable_by_batch_size: Honoured
     draft_tensor_parallel: Mapping[str, DraftTensorParallel] = field(default_factory=dict)
     max_lookahead: int
+    checks_types: bool = True
     dashed_keys: bool = False
     draft_slots: DraftSlots = DraftSlots.NONE
     speculators_checkpoint: bool = False

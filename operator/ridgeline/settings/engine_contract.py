@@ -68,6 +68,7 @@ class _Facts(_Model):
 
     unknown_keys: UnknownKeys | None = None
     empty_config_is_off: bool | None = None
+    checks_types: bool | None = None
     dashed_keys: bool | None = None
     not_implemented: _Words | None = None
     schedule_methods: _Words | None = None

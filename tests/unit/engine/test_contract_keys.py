@@ -55,6 +55,13 @@ def test_disable_by_batch_size(version: str, severity: Severity, says: str) -> N
     assert ("num_speculative_tokens_per_batch_size" in finding.fix) is (version == "0.33.0")
 
 
+def test_a_key_without_effect_is_checked_all_the_same() -> None:
+    got = found(eagle(disable_by_batch_size=1), "0.16.0")
+    assert got["KeyValue"].severity is Severity.ERROR
+    assert got["DisableByBatchSize"].severity is Severity.WARNING
+    assert "KeyWithoutEffect" not in got
+
+
 def test_disable_by_batch_size_works_up_to_0_9() -> None:
     got = found(eagle(disable_by_batch_size=16), "0.9.2")
     assert not {"DisableByBatchSize", "KeyUnknown", "KeyWithoutEffect"} & set(got)
@@ -175,6 +182,11 @@ def test_a_method_that_is_accepted_and_not_there_is_told_apart() -> None:
     finding = found(draft(), "0.13.0")["MethodNotImplemented"]
     assert "NotImplementedError" in finding.consequence
     assert finding.fix == "choose one of eagle, eagle3, ngram, mtp, suffix"
+
+
+def test_a_release_that_checks_no_types_guesses_another_method() -> None:
+    assert "guesses one" in found(eagle(method="eagel"), "0.9.0")["MethodUnknown"].consequence
+    assert "stops the start" in found(eagle(method="eagel"), "0.9.1")["MethodUnknown"].consequence
 
 
 def test_findings_come_worst_first_and_read_as_one_sentence() -> None:

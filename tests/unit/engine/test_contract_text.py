@@ -31,6 +31,12 @@ def test_an_empty_value_is_no_speculation_from_0_10_1(version: str, off: bool) -
         assert "usage error" in finding.consequence
 
 
+def test_the_word_none_is_no_speculation_where_an_empty_value_is() -> None:
+    assert only("None") is None
+    assert only("None", "0.10.0") is not None
+    assert only("none") is not None
+
+
 def test_a_blank_is_not_empty() -> None:
     finding = only(" ")
     assert finding is not None

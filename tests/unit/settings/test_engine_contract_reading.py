@@ -133,6 +133,7 @@ def test_facts(tmp_path: Path) -> None:
         ],
         "unknownKeys": "Refused",
         "emptyConfigIsOff": True,
+        "checksTypes": True,
         "dashedKeys": True,
         "notImplemented": ["draft_model"],
         "scheduleMethods": ["mtp", "ngram"],
