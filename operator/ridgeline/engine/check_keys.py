@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +18,7 @@ from ridgeline.engine.contract import (
 from ridgeline.engine.findings import Finding, Severity
 
 _LIKENESS: Final = 0.8
+_SHELL_VARIABLE: Final = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
 _LOSSY: Final = frozenset({"synthetic", "fly"})
 _SERVING_ACCEPTANCE: Final = ("rejection_sample_method", "acceptance_method")
 
@@ -33,6 +35,21 @@ def check_keys(subject: Subject) -> Iterator[Finding]:
             yield from _use(subject, key, value)
         if key is not None and value is not None:
             yield from _value(subject, key, value)
+
+
+def check_expanded(subject: Subject) -> Iterator[Finding]:
+    """Yield texts that name a variable which only a shell would have expanded."""
+    for name, value in subject.keys.items():
+        if isinstance(value, str) and _SHELL_VARIABLE.search(value):
+            yield key_finding(
+                check="VariableNotExpanded",
+                key=name,
+                value=value,
+                consequence="vLLM takes the variable's name for the value: single quotes keep a "
+                "shell from expanding it, and without a shell nothing does",
+                fix="write the value, or $(NAME) for a variable of the same container",
+                severity=Severity.WARNING,
+            )
 
 
 def check_method(subject: Subject) -> Iterator[Finding]:

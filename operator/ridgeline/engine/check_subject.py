@@ -3,6 +3,7 @@
 Whatever is not known is `None` or empty, and no check guesses it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -148,13 +149,16 @@ def is_on(words: Sequence[str], name: str) -> bool:
     return on
 
 
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]{1,80}")
+
+
 def key_finding(
     *, check: str, key: str, value: object, consequence: str, fix: str, severity: Severity
 ) -> Finding:
     """Return a finding about a key of the speculative config."""
     return Finding(
         check=check,
-        flag=f"{CONFIG_FLAG} {key}",
+        flag=f"{CONFIG_FLAG} {key if _PLAIN.fullmatch(key) else shown(key)}",
         value=shown(value),
         consequence=consequence,
         fix=fix,

@@ -58,9 +58,10 @@ def refuses(findings: Iterable[Finding]) -> bool:
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """Return a value of a config as it stands in JSON, cut to a length that a message bears."""
+    """Return a value of a config as JSON on one line, cut to a length that a message bears."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         text = repr(type(value))
+    text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -149,6 +149,18 @@ def test_null_is_not_given() -> None:
     assert "KeyValue" not in found(eagle(enforce_eager=None))
 
 
+@pytest.mark.parametrize("model", ["$MODEL", "org/${NAME}", "/models/$DRAFT/v1"])
+def test_a_variable_that_only_a_shell_expands(model: str) -> None:
+    finding = found(draft(model=model))["VariableNotExpanded"]
+    assert finding.flag == "--speculative-config model"
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("model", ["$(MODEL)", "org/model", "cost$", "org/$5"])
+def test_what_names_no_variable_of_a_shell(model: str) -> None:
+    assert "VariableNotExpanded" not in found(draft(model=model))
+
+
 @pytest.mark.parametrize("value", ["synthetic", "fly"])
 def test_acceptance_that_changes_answers_is_said(value: str) -> None:
     assert found(eagle(rejection_sample_method=value))["AnswersChanged"].severity is (
