@@ -110,6 +110,7 @@ def _engine(
     facts.generated_tokens_per_second = generated
     facts.step_seconds, facts.acceptance_length, facts.tpot_seconds = ratios
     _set_slow(facts, slow)
+    facts.finished_per_second = None
     facts.not_finite = not_finite
     return sealed(facts)
 
