@@ -30,7 +30,7 @@ from ridgeline.cluster.reporting import EventNote
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.target import ProfileWrite
 from ridgeline.sim import server_side_apply
-from ridgeline.sim.fleet_objects import SimulatedObjects
+from ridgeline.sim.fleet_writers import SimulatedWriters
 from ridgeline.sim.session import CallKind, Faults, SimulatedSession
 from ridgeline.sim.watch import WatchStream
 
@@ -69,7 +69,7 @@ class SentEvent:
     note: EventNote
 
 
-class SimulatedCluster(SimulatedObjects):
+class SimulatedCluster(SimulatedWriters):
     """The API server on top of the objects: what operator processes may ask and write.
 
     Attributes:

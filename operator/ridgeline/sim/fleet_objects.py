@@ -1,4 +1,4 @@
-"""The objects of a simulated cluster, how they change in time, and who else changes them."""
+"""The objects of a simulated cluster, and how they change in time."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -9,18 +9,16 @@ from ridgeline.cluster.errors import NotFoundError
 from ridgeline.cluster.objects import DeploymentObject, ServingObject
 from ridgeline.cluster.shape import TargetShape
 from ridgeline.cluster.store import Key, Kind, WatchStore
-from ridgeline.engine.container import Container, EnvItem
+from ridgeline.cluster.surroundings import BoundPod, NodeObject, Surroundings
+from ridgeline.engine.container import Container
+from ridgeline.policy.placement import Node
+from ridgeline.sim.bodies import deployment_body, pod_body
+from ridgeline.sim.nodes import Bound, SimulatedNodes
+from ridgeline.sim.pace import Pace
+from ridgeline.sim.pod import SimulatedPod
+from ridgeline.sim.template import Template
 from ridgeline.sim.watch import WatchStream
-from ridgeline.sim.workload import (
-    PAUSED_PATH,
-    Changes,
-    Pace,
-    SimulatedPod,
-    Template,
-    Workload,
-    env_path,
-)
-from ridgeline.terms.names import PROFILE_ENV
+from ridgeline.sim.workload import Changes, Workload
 
 NAMESPACE: Final = "default"
 
@@ -35,8 +33,8 @@ class _Routine:
 class SimulatedObjects:
     """Deployments with their Pods and servings, in virtual time.
 
-    Everybody but the operator acts here: the Deployment controller and the kubelets while time
-    passes, and people, charts and autoscalers through the methods that change an object.
+    The Deployment controller, the scheduler and the kubelets act while time passes; who else
+    changes an object stands in `fleet_writers`.
 
     Attributes:
         now: Epoch seconds; moved on by `advance`.
@@ -49,6 +47,8 @@ class SimulatedObjects:
         self._leaving: list[Workload] = []
         self._streams: list[WatchStream] = []
         self._routines: list[_Routine] = []
+        self._nodes = SimulatedNodes()
+        self._around: list[Surroundings] = []
         self._version = 0
         self._made = 0
 
@@ -66,6 +66,7 @@ class SimulatedObjects:
                 if workload.due_at <= self.now:
                     self._tell(workload, workload.step(self.now))
             self._leaving = [each for each in self._leaving if each.pods]
+            self._schedule()
             for routine in self._routines:
                 if routine.due_at <= self.now:
                     routine.due_at += routine.every
@@ -83,7 +84,7 @@ class SimulatedObjects:
         times += [each.due_at for each in self._routines]
         return min(times, default=math.inf)
 
-    # What people, charts and autoscalers do
+    # How objects come and go
 
     def create_serving(
         self, name: str, spec: Mapping[str, Any], namespace: str = NAMESPACE
@@ -160,8 +161,10 @@ class SimulatedObjects:
             pace=pace or Pace(),
             shape=shape or TargetShape(),
             next_version=self._next_version,
+            place=lambda shape, of: self._place(shape, (namespace, of)),
+            created_at=self.now,
             version=self._next_version(),
-            last_writer=manager,
+            writers={manager: self.now},
         )
         workload.settle(self.now)
         self._workloads[namespace, name] = workload
@@ -177,79 +180,29 @@ class SimulatedObjects:
             stream.tell_gone(Kind.DEPLOYMENT, self.now, (namespace, name), workload.uid)
         self._tell(workload, workload.stop_all(self.now))
 
-    def scale(self, name: str, replicas: int, namespace: str = NAMESPACE) -> None:
-        """Scale a Deployment as an autoscaler does: through the scale subresource."""
-        workload = self._workload(name, namespace)
-        if workload.replicas != replicas:
-            workload.replicas = replicas
-            # The writer of a subresource is not the writer of the spec.
-            workload.touch(self.now, workload.last_writer)
-            self._announce(workload)
+    def add_node(self, node: Node, strangers: Mapping[str, int] | None = None) -> None:
+        """Add a node, or change it; from the first one on Pods need one that has room for them.
 
-    def crash_one(self, name: str, namespace: str = NAMESPACE) -> None:
-        """Let the server in one Pod of a Deployment die and start anew."""
-        workload = self._workload(name, namespace)
-        self._tell(workload, workload.crash_one(self.now))
-
-    def pause(self, name: str, paused: bool, namespace: str = NAMESPACE) -> None:
-        """Pause or resume the rollout of a Deployment."""
-        workload = self._workload(name, namespace)
-        workload.paused = paused
-        workload.owners[PAUSED_PATH] = {"kubectl-rollout"} if paused else set()
-        workload.touch(self.now, "kubectl-rollout")
-        self._announce(workload)
-
-    def note(self, name: str, namespace: str = NAMESPACE) -> None:
-        """Change something in a Deployment that is no part of its spec: its version grows."""
-        workload = self._workload(name, namespace)
-        workload.version = workload.next_version()
-        self._announce(workload)
-
-    def note_spec(self, name: str, namespace: str = NAMESPACE) -> None:
-        """Change something in a Deployment's spec that no Pod sees: its generation grows."""
-        workload = self._workload(name, namespace)
-        workload.touch(self.now, "kubectl-edit")
-        self._announce(workload)
-
-    def let_go(self, name: str, namespace: str = NAMESPACE) -> None:
-        """Let every other manager give up the env item and leave its value as it is."""
-        workload = self._workload(name, namespace)
-        workload.owners.clear()
-        self.note(name, namespace)
-
-    def set_containers(
-        self,
-        name: str,
-        containers: tuple[Container, ...],
-        *,
-        manager: str,
-        namespace: str = NAMESPACE,
-    ) -> None:
-        """Replace the containers of a Deployment's template; the label stays."""
-        workload = self._workload(name, namespace)
-        template = replace(workload.template, containers=containers)
-        if template != workload.template:
-            workload.template = template
-            workload.touch(self.now, manager)
-            self._announce(workload)
-
-    def set_config(
-        self, name: str, text: str | None, *, manager: str, namespace: str = NAMESPACE
-    ) -> None:
-        """Force the env item that carries the profile to a text, or remove it (`None`).
-
-        Whoever sets it owns it from then on; whoever removes it leaves it without an owner.
+        Args:
+            node: The node.
+            strangers: Extended resources that Pods of others have on it.
         """
-        workload = self._workload(name, namespace)
-        first, *others = workload.template.containers
-        env = tuple(item for item in first.env if item.name != PROFILE_ENV)
-        if text is not None:
-            env = (*env, EnvItem(name=PROFILE_ENV, value=text))
-        path = env_path(first.name)
-        workload.owners[path] = set() if text is None else {manager}
-        self.set_containers(
-            name, (replace(first, env=env), *others), manager=manager, namespace=namespace
-        )
+        self._nodes.nodes[node.name] = node
+        self._nodes.strangers[node.name] = dict(strangers or {})
+        for around in self._around:
+            self._tell_node(around, node)
+        self._schedule()
+
+    def surround(self, around: Surroundings) -> None:
+        """Keep what an operator process knows of nodes and the GPUs in use up to date."""
+        around.nodes.lay_over(around.nodes.listing_started(), ())
+        around.lay_over_bound(around.bound.listing_started(), ())
+        self._around.append(around)
+        for node in self._nodes.nodes.values():
+            self._tell_node(around, node)
+        for workload in self._all_workloads():
+            for pod in workload.pods:
+                self._tell_bound(around, workload, pod)
 
     # A look at it from outside
 
@@ -273,6 +226,22 @@ class SimulatedObjects:
             for pod in each.pods
         )
 
+    def deployment_body(self, name: str, namespace: str = NAMESPACE) -> dict[str, Any]:
+        """Return a Deployment as the API server sends it."""
+        return deployment_body(self._workload(name, namespace))
+
+    def pod_body(self, deployment: str, name: str, namespace: str = NAMESPACE) -> dict[str, Any]:
+        """Return a Pod of a Deployment as the API server sends it.
+
+        Raises:
+            NotFoundError: There is no such Pod.
+        """
+        workload = self._workload(deployment, namespace)
+        for pod in workload.pods:
+            if pod.name == name:
+                return pod_body(workload, pod)
+        raise NotFoundError(f'pods "{name}" not found')
+
     def list_into(self, store: WatchStore) -> None:
         """Lay a listing of every kind over a store."""
         store.lay_over_servings(store.servings.listing_started(), self._servings.values())
@@ -282,6 +251,55 @@ class SimulatedObjects:
         store.lay_over_pods(store.pods_listing_started(), pods)
 
     # Inside
+
+    def _place(self, shape: TargetShape, target: Key) -> tuple[str, str]:
+        bound = (
+            Bound(
+                node=pod.node,
+                target=(each.namespace, each.name),
+                requests=dict(each.shape.needs.requests),
+            )
+            for each in self._all_workloads()
+            for pod in each.pods
+            if pod.node
+        )
+        return self._nodes.place(shape, target, bound)
+
+    def _schedule(self) -> None:
+        if not self._nodes.nodes:
+            return
+        for workload in list(self._all_workloads()):
+            if any(pod.unschedulable for pod in workload.pods):
+                self._tell(workload, workload.schedule(self.now))
+
+    def _tell_node(self, around: Surroundings, node: Node) -> None:
+        version = str(self._next_version())
+        uid = f"node-{node.name}"
+        around.nodes.put(NodeObject(name=node.name, uid=uid, resource_version=version, node=node))
+        around.put_bound(
+            BoundPod(
+                namespace="strangers",
+                name=f"on-{node.name}",
+                uid=f"on-{node.name}",
+                resource_version=version,
+                node=node.name,
+                requests=self._nodes.strangers[node.name],
+            )
+        )
+
+    def _tell_bound(self, around: Surroundings, workload: Workload, pod: SimulatedPod) -> None:
+        requests = workload.shape.needs.requests
+        if pod.node and requests:
+            around.put_bound(
+                BoundPod(
+                    namespace=workload.namespace,
+                    name=pod.name,
+                    uid=pod.uid,
+                    resource_version=str(pod.version),
+                    node=pod.node,
+                    requests=requests,
+                )
+            )
 
     def _workload(self, name: str, namespace: str) -> Workload:
         found = self._workloads.get((namespace, name))
@@ -306,6 +324,11 @@ class SimulatedObjects:
         self._tell(workload, Changes(status=True))
 
     def _tell(self, workload: Workload, changes: Changes) -> None:
+        for around in self._around:
+            for pod in changes.pods:
+                self._tell_bound(around, workload, pod)
+            for pod in changes.gone:
+                around.drop_bound((workload.namespace, pod.name), pod.uid)
         for stream in self._streams:
             for pod in changes.pods:
                 stream.tell_pod(self.now, workload.pod_told(pod))

@@ -7,7 +7,7 @@ leaf of another manager is a conflict; one that repeats its value shares it.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from ridgeline.cluster.errors import (
     AnotherObjectError,
@@ -22,17 +22,14 @@ from ridgeline.cluster.marker import marker
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.target import ProfileWrite
 from ridgeline.engine.container import Container, EnvItem
-from ridgeline.sim.workload import PAUSED_PATH, Template, Workload, env_path
+from ridgeline.sim.bodies import ANNOTATION_PATH, LABEL_PATH, PAUSED_PATH, env_path
+from ridgeline.sim.template import Template
+from ridgeline.sim.workload import Workload
 from ridgeline.terms.names import (
     PROFILE_ENV,
-    PROFILE_LABEL,
     PROFILE_MANAGER,
-    SERVING_ANNOTATION,
     SERVING_KIND,
 )
-
-_LABEL_PATH: Final = f".spec.template.metadata.labels.{PROFILE_LABEL}"
-_ANNOTATION_PATH: Final = f".metadata.annotations.{SERVING_ANNOTATION}"
 
 
 def objection(
@@ -74,8 +71,8 @@ def _leaves(write: ProfileWrite, workload: Workload) -> Iterator[tuple[str, bool
     values = [item.value for item in container.env if item.name == PROFILE_ENV]
     yield env_path(write.container), values != [write.config]
     if write.profile is not None:
-        yield _LABEL_PATH, workload.template.profile != write.profile
-    yield _ANNOTATION_PATH, workload.marker != _marker(write)
+        yield LABEL_PATH, workload.template.profile != write.profile
+    yield ANNOTATION_PATH, workload.marker != _marker(write)
     if write.canary is not None:
         yield PAUSED_PATH, not workload.paused
 
@@ -93,7 +90,8 @@ def _conflicts(write: ProfileWrite, workload: Workload) -> Iterator[Conflict]:
 
 def template_with(write: ProfileWrite, template: Template) -> Template:
     """Return the template with the profile in it."""
-    return Template(
+    return replace(
+        template,
         containers=tuple(
             _with_item(each, write.config) if each.name == write.container else each
             for each in template.containers
@@ -113,7 +111,7 @@ def _with_item(container: Container, text: str) -> Container:
 
 def take(write: ProfileWrite, workload: Workload, template: Template, now: float) -> bool:
     """Carry an apply out; return whether the object is another one by it."""
-    if write.profile is None and _give_up(workload, _LABEL_PATH):
+    if write.profile is None and _give_up(workload, LABEL_PATH):
         template = replace(template, profile=None)
     leaves = list(_leaves(write, workload))
     changed = any(changes for _, changes in leaves)
@@ -141,9 +139,9 @@ def give_up_all(workload: Workload, now: float) -> bool:
         if _give_up(workload, env_path(container.name)):
             env = tuple(each for each in container.env if each.name != PROFILE_ENV)
             template = _with_container(template, replace(container, env=env))
-    if _give_up(workload, _LABEL_PATH):
+    if _give_up(workload, LABEL_PATH):
         template = replace(template, profile=None)
-    if _give_up(workload, _ANNOTATION_PATH):
+    if _give_up(workload, ANNOTATION_PATH):
         workload.marker = None
     _give_up(workload, PAUSED_PATH)
     if template != workload.template or paused != workload.paused:

@@ -1,103 +1,47 @@
-"""A simulated Deployment with its Pods, and the rolling update that replaces them.
+"""A simulated Deployment: its ReplicaSets, its Pods, and the status that they add up to.
 
-The rules are those of the Deployment controller: never more Pods than replicas + maxSurge, never
-fewer available ones than replicas − maxUnavailable, Pods that do not serve go first, and a template
-that was there before gets its old Pods back. Time is a parameter; nothing here waits.
+What the Deployment controller does with the ReplicaSets stands in `replica_sets`, what becomes of
+a Pod in `pod`. Time is a parameter; nothing here waits.
 """
 
-import hashlib
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ridgeline.cluster.objects import DeploymentObject, PodObject
+from ridgeline.cluster.objects import DeploymentObject, PodObject, trim_deployment, trim_pod
 from ridgeline.cluster.shape import TargetShape
-from ridgeline.engine.container import Container
-from ridgeline.engine.fingerprint import fingerprint
-from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, parse
-from ridgeline.terms.names import PROFILE_ENV, PROFILE_MANAGER
+from ridgeline.sim.bodies import PAUSED_PATH, deployment_body, env_path, pod_body
+from ridgeline.sim.pace import Pace
+from ridgeline.sim.pod import SimulatedPod, least_useful
+from ridgeline.sim.progress import Counts, Progress, progressed, shows_progress
+from ridgeline.sim.replica_sets import (
+    Limits,
+    ReplicaSet,
+    grow_newest,
+    is_scaled,
+    recreate,
+    scale,
+    shrink_others,
+)
+from ridgeline.sim.template import Template, can_start
 
-PAUSED_PATH: Final = ".spec.paused"
+__all__ = [
+    "PAUSED_PATH",
+    "Changes",
+    "Pace",
+    "Progress",
+    "SimulatedPod",
+    "Template",
+    "Workload",
+    "can_start",
+    "env_path",
+]
 
+_MOST_STEPS: Final = 20
+"""Steps of a roll that no Pod has to become Ready for; each is news for the next at once."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """A Pod template; two equal ones share their Pods, as equal hashes do."""
-
-    containers: tuple[Container, ...]
-    profile: str | None = None
-
-    @property
-    def digest(self) -> str:
-        """Short name of the template, as in the names of ReplicaSets."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
-
-    @property
-    def speculative_config(self) -> str:
-        """Text of the env item that carries the profile; empty without one."""
-        items = [item for each in self.containers for item in each.env if item.name == PROFILE_ENV]
-        return next((item.value for item in items if item.value), "")
-
-
-def can_start(template: Template) -> bool:
-    """Tell whether a server starts: not with a speculative config that is no JSON object."""
-    try:
-        parse(template.speculative_config)
-    except InvalidSpeculativeConfigError:
-        return False
-    return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How a Deployment rolls, in Pods and seconds.
-
-    Attributes:
-        max_surge: Pods beyond the replicas while it rolls.
-        max_unavailable: Replicas that may be missing while it rolls.
-        startup_seconds: From the creation of a Pod until it is Ready.
-        stopping_seconds: From the deletion of a Pod until it is gone.
-        sync_seconds: How long the Deployment controller takes to see a change.
-        deadline_seconds: Time without progress after which a rollout counts as failed.
-        starts: Whether a server with this template becomes Ready at all.
-    """
-
-    max_surge: int = 1
-    max_unavailable: int = 0
-    startup_seconds: float = 20.0
-    stopping_seconds: float = 5.0
-    sync_seconds: float = 0.5
-    deadline_seconds: float = 600.0
-    starts: Callable[[Template], bool] = can_start
-
-    def __post_init__(self) -> None:
-        """Refuse what the API server refuses too."""
-        if self.max_surge + self.max_unavailable <= 0:
-            raise ValueError("maxSurge and maxUnavailable are both 0: set one of them to 1 or more")
-
-
-@dataclass(slots=True, kw_only=True)
-class SimulatedPod:
-    """A Pod; it is gone from the cluster at `stops_at`."""
-
-    name: str
-    uid: str
-    version: int
-    template: Template
-    starts_at: float
-    ready_since: float | None = None
-    stops_at: float = math.inf
-
-    @property
-    def deleting(self) -> bool:
-        """Whether it was told to stop."""
-        return math.isfinite(self.stops_at)
-
-    @property
-    def serves(self) -> bool:
-        """Whether it is Ready and not going."""
-        return self.ready_since is not None and not self.deleting
+Place = Callable[[TargetShape, str], tuple[str, str]]
+"""Takes a shape and a Deployment's name; returns a node, or why there is none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,19 +53,15 @@ class Changes:
     status: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """The replica counts of a Deployment's status."""
-
-    current: int = 0
-    updated: int = 0
-    ready: int = 0
-    deadline_exceeded: bool = False
-
-
 @dataclass(slots=True, kw_only=True)
 class Workload:
-    """A Deployment. `touch` after a change of its spec, then `step` at `due_at`."""
+    """A Deployment. `touch` after a change of its spec, then `step` at `due_at`.
+
+    Attributes:
+        owners: Managers of the fields that several may own, by path.
+        writers: When each manager wrote its spec last.
+        place: Finds a node for one more Pod.
+    """
 
     namespace: str
     name: str
@@ -130,30 +70,36 @@ class Workload:
     replicas: int
     pace: Pace
     next_version: Callable[[], int]
+    place: Place = lambda _shape, _name: ("", "")
     shape: TargetShape = field(default_factory=TargetShape)
+    created_at: float = 0.0
     version: int = 0
     generation: int = 1
     observed_generation: int = 0
     paused: bool = False
     deleting: bool = False
     marker: str | None = None
-    last_writer: str = ""
     owners: dict[str, set[str]] = field(default_factory=dict)
+    writers: dict[str, float] = field(default_factory=dict)
     pods: list[SimulatedPod] = field(default_factory=list)
+    sets: list[ReplicaSet] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
-    _sync_at: float = math.inf
+    _sync_at: float = float("inf")
     _progress_at: float = 0.0
     _told_generation: int = 0
     _pods_made: int = 0
-    _scaled_to: int = -1
 
-    def touch(self, now: float, manager: str) -> None:
-        """Count a change of the spec by `manager`; the controller sees it a little later."""
+    def touch(self, now: float, manager: str | None) -> None:
+        """Count a change of the spec by `manager`; the controller sees it a little later.
+
+        Args:
+            now: Epoch seconds.
+            manager: Who; `None` for a writer of the scale subresource.
+        """
         self.generation += 1
         self.version = self.next_version()
-        if manager != PROFILE_MANAGER:
-            self.last_writer = manager
-        self._progress_at = now
+        if manager is not None:
+            self.writers[manager] = now
         self.sync_soon(now)
 
     def sync_soon(self, now: float) -> None:
@@ -162,29 +108,32 @@ class Workload:
 
     def settle(self, now: float) -> None:
         """Make it a Deployment that is up: every Pod Ready since `now` that can be."""
+        newest = self._newest_made()
+        newest.size = self.replicas
         while len(self.pods) < self.replicas:
-            pod = self._create(now)
-            pod.ready_since = float(int(now)) if self.pace.starts(pod.template) else None
+            pod = self._create(now, newest.template)
+            ready = (pod.fate is None or pod.fate.ready) and not pod.unschedulable
+            pod.ready_since = float(int(now)) if ready else None
         self.observed_generation = self.generation
-        self.counts = self._counted(now)
+        self.counts = replace(self._counted(), progress=Progress.AVAILABLE)
         self._told_generation = self.generation
         self._progress_at = now
+        self._remember(newest)
 
-    def crash_one(self, now: float) -> Changes:
+    def crash_one(self, now: float, exit_code: int = 1, message: str = "") -> Changes:
         """Let one serving Pod's server die; it is started again in place."""
         changes = Changes()
         pod = next(each for each in self.pods if each.serves)
-        pod.ready_since = None
-        pod.starts_at = now + self.pace.startup_seconds
-        pod.version = self.next_version()
-        changes.pods.append(pod)
+        pod.crash(now, exit_code, message)
+        self._changed(pod, changes)
         self.sync_soon(now)
         return changes
 
     def stop_all(self, now: float) -> Changes:
         """Take every Pod away, as the garbage collector does behind a deleted Deployment."""
         changes = Changes()
-        self._sync_at = math.inf
+        self._sync_at = float("inf")
+        self.sets.clear()
         for pod in self._staying():
             self._stop(pod, now, changes)
         return changes
@@ -192,24 +141,28 @@ class Workload:
     @property
     def due_at(self) -> float:
         """When `step` has something to do; infinite when nothing is under way."""
-        times = [self._sync_at]
-        for pod in self.pods:
-            times.append(pod.stops_at)
-            if pod.ready_since is None and not pod.deleting and self.pace.starts(pod.template):
-                times.append(pod.starts_at)
-        if self._unfinished() and not self.counts.deadline_exceeded:
+        times = [self._sync_at, *(pod.due_at for pod in self.pods)]
+        if self._reckons():
             times.append(self._progress_at + self.pace.deadline_seconds)
         return min(times)
 
     def step(self, now: float) -> Changes:
         """Let Pods start and stop, and let the controller act if it is its time."""
         changes = Changes()
-        self._kubelet(now, changes)
-        if self._sync_at <= now:
-            self._sync_at = math.inf
+        for pod in list(self.pods):
+            if pod.stops_at <= now:
+                self.pods.remove(pod)
+                changes.gone.append(pod)
+            elif pod.step(now):
+                self._changed(pod, changes)
+        if changes.gone or changes.pods:
+            self.sync_soon(now)
+        synced = self._sync_at <= now
+        if synced:
+            self._sync_at = float("inf")
             self.observed_generation = self.generation
-            self._roll(now, changes)
-        counts = self._counted(now)
+            self._sync(now, changes)
+        counts = self._progressed(now)
         status = (counts, self.observed_generation)
         if status != (self.counts, self._told_generation):
             self.counts, self._told_generation = status
@@ -217,189 +170,184 @@ class Workload:
             changes.status = True
         return changes
 
-    def _kubelet(self, now: float, changes: Changes) -> None:
-        for pod in list(self.pods):
-            if pod.stops_at <= now:
-                self.pods.remove(pod)
-                changes.gone.append(pod)
-            elif (
-                pod.ready_since is None
-                and not pod.deleting
-                and pod.starts_at <= now
-                and self.pace.starts(pod.template)
-            ):
-                pod.ready_since = float(int(now))
-                pod.version = self.next_version()
-                changes.pods.append(pod)
-        if changes.gone or changes.pods:
+    def schedule(self, now: float) -> Changes:
+        """Bind the Pods that had no node, where there is one now."""
+        changes = Changes()
+        for pod in self.pods:
+            if pod.unschedulable and not pod.deleting:
+                self._bind(pod, now)
+                if not pod.unschedulable:
+                    self._changed(pod, changes)
+        return changes
+
+    # The controller
+
+    @property
+    def newest(self) -> ReplicaSet | None:
+        """The ReplicaSet of the present template, `None` before there is one."""
+        return next((each for each in self.sets if each.template == self.template), None)
+
+    @property
+    def limits(self) -> Limits:
+        """What bounds its rolling update."""
+        return Limits(
+            replicas=self.replicas,
+            max_surge=self.pace.max_surge,
+            max_unavailable=self.pace.max_unavailable,
+        )
+
+    def _sync(self, now: float, changes: Changes) -> None:
+        """Let the controller act once, up to where it has to wait for Pods."""
+        if self.deleting:
+            return
+        self._pause_or_resume(now)
+        if self.paused or is_scaled(self.sets, self.replicas):
+            if self.newest is not None:
+                self._number(self.newest)
+            scale(self.sets, self.newest, self.limits)
+            self._fill(now, changes)
+        if self.paused:
+            return
+        known = len(self.sets)
+        newest = self._newest_made()
+        if len(self.sets) > known:
+            self.counts = replace(self.counts, progress=Progress.CREATED)
             self._progress_at = now
-            self.sync_soon(now)
+        for _ in range(_MOST_STEPS):
+            if not self._resize(newest):
+                break
+            self._remember(newest)
+            self._fill(now, changes)
+        self._remember(newest)
 
-    def _roll(self, now: float, changes: Changes) -> None:
-        """Scale the new Pods up and the old ones down as far as the limits allow."""
-        new = self._staying(of=self.template)
-        old = [pod for pod in self._staying() if pod.template != self.template]
-        wanted = 0 if self.deleting else self.replicas
-        if not self.paused:
-            self._scaled_to = wanted
-        if self.paused and old:
-            self._scale_in_proportion(wanted, new, old, now, changes)
-            self._scaled_to = wanted
-            return
-        for pod in _least_useful(new)[: max(0, len(new) - wanted)]:
-            self._stop(pod, now, changes)
-        room = wanted + (self.pace.max_surge if old else 0) - len(new) - len(old)
-        for _ in range(max(0, min(room, wanted - len(new)))):
-            changes.pods.append(self._create(now))
-        serving = sum(1 for pod in self._staying() if pod.serves)
-        spare = serving - max(0, wanted - self.pace.max_unavailable)
-        for pod in _least_useful(old):
-            if pod.serves:
-                if spare <= 0:
-                    break
-                spare -= 1
-            self._stop(pod, now, changes)
-        if self._can_create_more(wanted):
-            self.sync_soon(now)
+    def _resize(self, newest: ReplicaSet) -> bool:
+        for each in self.sets:
+            each.available = sum(1 for pod in self._staying(each.template) if pod.serves)
+        if self.shape.recreate:
+            gone = all(pod.template == newest.template for pod in self.pods)
+            return recreate(self.sets, newest, self.limits, others_gone=gone)
+        grown = grow_newest(self.sets, newest, self.limits)
+        return grown or shrink_others(self.sets, newest, self.limits)
 
-    def _scale_in_proportion(
-        self,
-        wanted: int,
-        new: list[SimulatedPod],
-        old: list[SimulatedPod],
-        now: float,
-        changes: Changes,
-    ) -> None:
-        """Scale both templates' Pods when the replicas change while it is paused.
+    def _pause_or_resume(self, now: float) -> None:
+        progress = self.counts.progress
+        if progress is Progress.TIMED_OUT:
+            return  # told once, it is not covered up
+        if self.paused and progress is not Progress.PAUSED:
+            self.counts = replace(self.counts, progress=Progress.PAUSED)
+        elif not self.paused and progress is Progress.PAUSED:
+            self.counts = replace(self.counts, progress=Progress.RESUMED)
+            self._progress_at = now
 
-        A paused rollout replaces nothing, and a Deployment that is scaled meanwhile shares what is
-        added or taken away between its templates by their sizes. Old templates are one here.
-        """
-        missing = wanted + (self.pace.max_surge if new else 0) - len(new) - len(old)
-        if wanted == self._scaled_to or missing == 0:
-            return
-        share = round(missing * len(new) / (len(new) + len(old)))
-        for _ in range(share):
-            changes.pods.append(self._create(now))
-        for _ in range(missing - share):
-            changes.pods.append(self._create(now, old[0].template))
-        for pod in _least_useful(new)[: max(0, -share)]:
-            self._stop(pod, now, changes)
-        for pod in _least_useful(old)[: max(0, share - missing)]:
-            self._stop(pod, now, changes)
+    def _newest_made(self) -> ReplicaSet:
+        """Return the ReplicaSet of the present template; make it where there is none."""
+        newest = self.newest
+        if newest is None:
+            newest = ReplicaSet(template=self.template, revision=0)
+            self.sets.append(newest)
+        self._number(newest)
+        return newest
 
-    def _can_create_more(self, wanted: int) -> bool:
-        missing = wanted - len(self._staying(of=self.template))
-        return missing > 0 and len(self._staying()) < wanted + self.pace.max_surge
+    def _number(self, newest: ReplicaSet) -> None:
+        """Give the newest ReplicaSet the highest revision, and the Deployment's annotation."""
+        highest = max((each.revision for each in self.sets if each is not newest), default=0)
+        newest.revision = max(newest.revision, highest + 1)
+        newest.marker = self.marker
 
-    def _create(self, now: float, template: Template | None = None) -> SimulatedPod:
+    def _remember(self, newest: ReplicaSet) -> None:
+        """Note for what number of replicas the sizes were reckoned."""
+        for each in self.sets:
+            if each is newest or each.size > 0:
+                each.desired = self.replicas
+                each.most = self.replicas + self.pace.max_surge
+
+    def _fill(self, now: float, changes: Changes) -> None:
+        """Create and stop Pods until each ReplicaSet has its size."""
+        for each in self.sets:
+            pods = self._staying(each.template)
+            for pod in sorted(pods, key=least_useful)[: max(0, len(pods) - each.size)]:
+                self._stop(pod, now, changes)
+            for _ in range(each.size - len(pods)):
+                changes.pods.append(self._create(now, each.template))
+
+    def _progressed(self, now: float) -> Counts:
+        """Return the counts with the progress that they tell of, as of now."""
+        counts = replace(self._counted(), progress=self.counts.progress)
+        if self.paused or self.observed_generation != self.generation:
+            return counts
+        late = now >= self._progress_at + self.pace.deadline_seconds
+        counts = progressed(self.counts, counts, self.replicas, late=late)
+        if counts.progress is Progress.UPDATED and shows_progress(self.counts, counts):
+            self._progress_at = now
+        return counts
+
+    def _reckons(self) -> bool:
+        over = {Progress.AVAILABLE, Progress.TIMED_OUT}
+        return not (
+            self.deleting
+            or self.paused
+            or self.observed_generation != self.generation
+            or self.counts.progress in over
+        )
+
+    def _counted(self) -> Counts:
+        staying = self._staying()
+        return Counts(
+            current=len(staying),
+            updated=len(self._staying(of=self.template)),
+            ready=sum(1 for pod in staying if pod.serves),
+        )
+
+    # Its Pods
+
+    def _create(self, now: float, template: Template) -> SimulatedPod:
         self._pods_made += 1
-        template = template or self.template
+        # Servers started together are not Ready together.
+        startup = self.pace.startup_seconds + 0.7 * (self._pods_made % 3)
         pod = SimulatedPod(
             name=f"{self.name}-{template.digest}-{self._pods_made}",
             uid=f"{self.uid}-pod-{self._pods_made}",
             version=self.next_version(),
             template=template,
-            # Servers started together are not Ready together.
-            starts_at=now + self.pace.startup_seconds + 0.7 * (self._pods_made % 3),
+            created_at=now,
+            starts_at=now + startup,
+            startup_seconds=startup,
+            fate=self.pace.fate_of(template),
         )
+        self._bind(pod, now)
         self.pods.append(pod)
         return pod
 
+    def _bind(self, pod: SimulatedPod, now: float) -> None:
+        pod.node, pod.unschedulable = self.place(self.shape, self.name)
+        if not pod.unschedulable:
+            pod.begin(now)
+
     def _stop(self, pod: SimulatedPod, now: float, changes: Changes) -> None:
-        pod.stops_at = now + self.pace.stopping_seconds
+        # A Pod that no kubelet has is gone at once.
+        pod.stops_at = now + (0.0 if pod.unschedulable else self.pace.stopping_seconds)
+        self._changed(pod, changes)
+
+    def _changed(self, pod: SimulatedPod, changes: Changes) -> None:
         pod.version = self.next_version()
         changes.pods.append(pod)
 
     def _staying(self, of: Template | None = None) -> list[SimulatedPod]:
         return [pod for pod in self.pods if not pod.deleting and (of is None or pod.template == of)]
 
-    def _unfinished(self) -> bool:
-        return (
-            not self.deleting
-            and self.observed_generation == self.generation
-            and not (
-                self.counts.updated == self.counts.current == self.counts.ready == self.replicas
-            )
-        )
-
-    def _counted(self, now: float) -> Counts:
-        staying = self._staying()
-        counts = Counts(
-            current=len(staying),
-            updated=len(self._staying(of=self.template)),
-            ready=sum(1 for pod in staying if pod.serves),
-        )
-        finished = counts.updated == counts.current == counts.ready == self.replicas
-        late = now >= self._progress_at + self.pace.deadline_seconds
-        return replace(counts, deadline_exceeded=late and not finished)
+    # How it is told
 
     def told(self) -> DeploymentObject:
-        """Return it as the API server tells it."""
-        return DeploymentObject(
-            namespace=self.namespace,
-            name=self.name,
-            uid=self.uid,
-            generation=self.generation,
-            resource_version=str(self.version),
-            deleting=self.deleting,
-            replicas=self.replicas,
-            paused=self.paused,
-            template_profile=self.template.profile,
-            containers=self.template.containers,
-            marker=self.marker,
-            observed_generation=self.observed_generation,
-            current_replicas=self.counts.current,
-            updated_replicas=self.counts.updated,
-            ready_replicas=self.counts.ready,
-            available_replicas=self.counts.ready,
-            progress_deadline_exceeded=self.counts.deadline_exceeded,
-            last_writer=self.last_writer,
-            template=fingerprint(repr(_without_ours(self.template))),
-            ours=any(PROFILE_MANAGER in self.owners.get(path, ()) for path in self._env_paths()),
-            paused_by_us=self.paused and PROFILE_MANAGER in self.owners.get(PAUSED_PATH, ()),
-            shape=replace(
-                self.shape,
-                max_surge=self.pace.max_surge,
-                max_unavailable=self.pace.max_unavailable,
-            ),
+        """Return it as the operator keeps what the API server tells of it."""
+        shape = replace(
+            self.shape,
+            max_surge=self.pace.max_surge,
+            max_unavailable=self.pace.max_unavailable,
         )
-
-    def _env_paths(self) -> list[str]:
-        return [env_path(each.name) for each in self.template.containers]
+        return replace(trim_deployment(deployment_body(self)), shape=shape)
 
     def pod_told(self, pod: SimulatedPod) -> PodObject:
-        """Return one of its Pods as the API server tells it."""
-        failing = pod.ready_since is None and not self.pace.starts(pod.template)
-        return PodObject(
-            namespace=self.namespace,
-            name=pod.name,
-            uid=pod.uid,
-            resource_version=str(pod.version),
-            deployment=self.name,
-            profile=pod.template.profile,
-            ready_since=pod.ready_since,
-            deleting=pod.deleting,
-            trouble="CrashLoopBackOff" if failing else None,
-        )
-
-
-def env_path(container: str) -> str:
-    """Return the path of the env item's value, as the API server writes it."""
-    containers = f'.spec.template.spec.containers[name="{container}"]'
-    return f'{containers}.env[name="{PROFILE_ENV}"].value'
-
-
-def _without_ours(template: Template) -> Template:
-    """Return the template without the fields that the operator may own."""
-    return Template(
-        containers=tuple(
-            replace(each, env=tuple(item for item in each.env if item.name != PROFILE_ENV))
-            for each in template.containers
-        )
-    )
-
-
-def _least_useful(pods: Iterable[SimulatedPod]) -> list[SimulatedPod]:
-    """Sort Pods by how soon they are taken away: first those that do not serve, then the newest."""
-    return sorted(pods, key=lambda pod: (pod.serves, -pod.starts_at, pod.name))
+        """Return one of its Pods as the operator keeps what the API server tells of it."""
+        told = trim_pod(pod_body(self, pod))
+        assert told is not None  # noqa: S101 its ReplicaSet is a Deployment's
+        return told
