@@ -106,9 +106,9 @@ def _crash_message(start: PodStart, last: Exit) -> str:
         else "terminationMessagePolicy: FallbackToLogsOnError in the Deployment would keep its "
         "last words"
     )
-    return (
-        f"the server in Pod {start.name} crashed {start.restarts} times (exit {last.code}); {said}"
-    )
+    # The kubelet counts a crash when it starts the container again.
+    times = max(start.restarts, CRASHES)
+    return f"the server in Pod {start.name} crashed {times} times (exit {last.code}); {said}"
 
 
 def _refusal(message: str) -> str | None:
