@@ -146,6 +146,7 @@ def test_choices_are_those_of_the_release() -> None:
 
 
 def test_null_is_not_given() -> None:
+    assert "KeyLoadsCode" not in found(eagle(draft_load_config=None))
     assert "KeyValue" not in found(eagle(enforce_eager=None))
 
 
