@@ -11,10 +11,13 @@ from tests.tools.guard_schema import ITEM, KEY, Leaf, Path, Schema, schema_at
 
 LIKELY: dict[str, tuple[Any, ...]] = {
     "apiVersion": ("v1", "v2"),
-    "appArmorProfile": (),
+    "accessModes": ("ReadWriteOnce", "ReadOnlyMany"),
+    "cachingMode": ("None", "ReadOnly"),
+    "endpoint": ("one",),
     "controller": (False, True),
     "dnsPolicy": ("Default", "None", "ClusterFirstWithHostNet"),
     "effect": ("NoSchedule", "NoExecute"),
+    "finalizers": ("example.com/one", "example.com/two"),
     "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
     "imagePullPolicy": ("Never", "Always", "IfNotPresent"),
     "ip": ("10.0.0.1", "10.0.0.2"),
@@ -24,13 +27,15 @@ LIKELY: dict[str, tuple[Any, ...]] = {
     "nodeTaintsPolicy": ("Honor", "Ignore"),
     "operator": ("Exists", "DoesNotExist", "In", "Equal", "NotIn"),
     "pathPrefix": ("/", "/a"),
+    "nameservers": ("10.0.0.1", "10.0.0.2"),
     "preemptionPolicy": ("Never", "PreemptLowerPriority"),
     "procMount": ("Default", "Unmasked"),
     "protocol": ("TCP", "UDP", "SCTP"),
     "pullPolicy": ("Always", "IfNotPresent", "Never"),
     "recursiveReadOnly": ("Disabled", "IfPossible", "Enabled"),
+    "resource": ("limits.cpu", "limits.memory"),
     "resourceName": ("cpu", "memory"),
-    "restartPolicy": ("Always", "Never", "OnFailure"),
+    "restartPolicy": ("Always", "NotRequired", "RestartContainer", "Never", "OnFailure"),
     "scheme": ("HTTP", "HTTPS"),
     "seLinuxChangePolicy": ("Recursive", "MountOption"),
     "stopSignal": ("SIGTERM", "SIGINT"),
@@ -42,6 +47,16 @@ LIKELY: dict[str, tuple[Any, ...]] = {
     "fieldPath": ("metadata.name", "metadata.namespace"),
 }
 """Values that the API server takes for fields whose schema says only that they are texts."""
+
+TOGETHER: dict[str, Object] = {
+    "divisor": {"resource": "limits.cpu"},
+    "containerName": {"resource": "limits.cpu", "containerName": "vllm"},
+    "localhostProfile": {"type": "Localhost"},
+    "tolerationSeconds": {"effect": "NoExecute", "operator": "Exists", "key": "one"},
+    "value": {"operator": "Equal", "key": "one"},
+    "values": {"operator": "In", "key": "one"},
+}
+"""Fields that are taken only beside others, where those exist at their place."""
 
 MISSING = object()
 
@@ -121,10 +136,9 @@ def branch(minor: str, path: Path, rest: Path, value: Any) -> Any:
     if step == KEY:
         return {"one": below}
     schema = schema_at(minor, path)
-    required = {
-        name: smallest(minor, (*path, name)) for name in schema.get("required", ()) if name != step
-    }
-    return {**required, step: below}
+    required = {name: smallest(minor, (*path, name)) for name in schema.get("required", ())}
+    along = {k: v for k, v in TOGETHER.get(step, {}).items() if k in schema["properties"]}
+    return {**required, **along, step: below}
 
 
 def smallest(minor: str, path: Path) -> Any:
@@ -161,20 +175,32 @@ def _added(minor: str, body: Any, path: Path, rest: Path, value: Any, *, extend:
     if step == ITEM:
         if extend and path[-1] not in ("containers", "initContainers"):
             return [*body, *_named_apart(branch(minor, path, rest, value), len(body))]
-        (first, *others) = body or [smallest(minor, (*path, ITEM))]
-        return [_added(minor, first, (*path, ITEM), below, value, extend=extend), *others]
+        items = list(body) or [smallest(minor, (*path, ITEM))]
+        fits = max(range(len(items)), key=lambda n: _depth(items[n], below))
+        items[fits] = _added(minor, items[fits], (*path, ITEM), below, value, extend=extend)
+        return items
     key = "one" if step == KEY else step
     if key not in body:
-        return {**body, **branch(minor, path, rest, value)}
+        return {**branch(minor, path, rest, value), **body}
     return {**body, key: _added(minor, body[key], (*path, step), below, value, extend=extend)}
+
+
+def _depth(body: Any, path: Path) -> int:
+    """How far down a path there is something."""
+    return next(size for size in range(len(path), -1, -1) if get(body, path[:size]) is not MISSING)
 
 
 def _named_apart(items: list[Any], number: int) -> list[Any]:
     """New items of a list, not called like those that stand there."""
+    apart: Object = {
+        **dict.fromkeys(("name", "topologyKey", "uid"), f"n{number}"),
+        **dict.fromkeys(("mountPath", "devicePath"), f"/n{number}"),
+        "containerPort": 1000 + number,
+        "ip": f"10.0.1.{number}",
+    }
     for each in items:
         if isinstance(each, dict):
-            for key in {"name", "mountPath", "devicePath"} & each.keys():
-                each[key] = f"{'/' if key != 'name' else ''}n{number}"
+            each.update({key: value for key, value in apart.items() if key in each})
     return items
 
 

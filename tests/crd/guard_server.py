@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path as File
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,10 +19,13 @@ from ridgeline.terms.names import PROFILE_MANAGER
 from tests.chart.rendering import Chart, Object, one
 from tests.cluster.handle import Cluster
 from tests.cluster.waiting import wait_until
+from tests.tools.guard import LEVELS
+from tests.tools.guard_schema import KEY, Path
 
 ACCOUNT = "ridgeline"
 APPLY = "application/apply-patch+yaml"
 PLAIN = "application/json"
+_CONTAINERS = ("spec", "template", "spec", "containers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +69,12 @@ class Account:
         """Send one request and return the answer, refusals included."""
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": form}
         text = None if body is None else json.dumps(body)
-        self._connection.request(method, path, text, headers)
+        try:
+            self._connection.request(method, path, text, headers)
+        except OSError:
+            # The API server hangs up where nothing was asked for a while.
+            self._connection.close()
+            self._connection.request(method, path, text, headers)
         response = self._connection.getresponse()
         return Answer(status=response.status, body=json.loads(response.read()))
 
@@ -118,7 +126,7 @@ class Guarded:
 @contextlib.contextmanager
 def guarded(
     cluster: Cluster,
-    helm: Path,
+    helm: File,
     values: Object | None = None,
     *,
     group: str = "apps",
@@ -157,6 +165,17 @@ def guarded(
     finally:
         cluster.kubectl("delete", "-f", "-", "--wait=false", input_object=everything)
         cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+def named(path: Path) -> str:
+    """What the refusal must name: the containers, or the first field below a level."""
+    if path[: len(_CONTAINERS)] == _CONTAINERS:
+        return ".".join(_CONTAINERS)
+    levels = {level.path: level.may for level in LEVELS}
+    for size in range(len(path)):
+        if path[:size] in levels and path[size] not in levels[path[:size]]:
+            return ".".join(step for step in path[: size + 1] if step != KEY)
+    raise AssertionError(f"{path} is not guarded")
 
 
 def _at_work(guard: Guarded, group: str) -> bool:

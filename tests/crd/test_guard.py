@@ -123,6 +123,14 @@ def test_containers_cannot_be_added_taken_away_or_put_in_another_order(
         assert guard.refused(answer, "add, remove, rename or reorder"), answer.message
 
 
+def test_no_other_label_and_no_other_annotation_is_written(guard: Guarded, target: str) -> None:
+    for place in (("metadata", "annotations"), ("metadata", "labels")):
+        mutant = _read(guard, target)
+        mutant[place[0]].setdefault(place[1], {})["team"] = "other"
+        answer = guard.operator.replace(target, mutant)
+        assert guard.refused(answer, ".".join(place)), answer.message
+
+
 def test_only_the_operators_own_field_manager_may_write(guard: Guarded, target: str) -> None:
     answer = guard.operator.apply(target, _patch(_read(guard, target)), manager="other")
     assert guard.refused(answer, "as field manager ridgeline-profile"), answer.message

@@ -15,9 +15,9 @@ import pytest
 from tests.chart.rendering import Object
 from tests.cluster.handle import Cluster
 from tests.crd.guard_mutants import MISSING, change, complete, get, values
-from tests.crd.guard_server import Guarded, guarded
+from tests.crd.guard_server import Guarded, guarded, named
 from tests.tools.guard import LEVELS
-from tests.tools.guard_schema import ITEM, KEY, MINORS, Leaf, Path, leaves, schema_at
+from tests.tools.guard_schema import ITEM, MINORS, Leaf, Path, leaves, schema_at
 
 GROUP = "look-alike.ridgeline.dev"
 LATER = "fieldOfALaterMinor"
@@ -74,7 +74,7 @@ def test_no_field_of_any_minor_can_be_changed_or_removed(
             mutant = change(everything, leaf.path, value)
             answer = guard.operator.replace(_path(guard), mutant)
             tried += 1
-            if not guard.refused(answer, _named(leaf.path)):
+            if not guard.refused(answer, named(leaf.path)):
                 let_through.append((".".join(leaf.path), value, answer.status, answer.message))
     assert not let_through
     assert tried > 1400
@@ -89,7 +89,7 @@ def test_a_field_that_no_minor_has_yet_cannot_be_written_anywhere(
     for path in objects:
         mutant = _with(everything, (*path, LATER), "new")
         answer = guard.operator.replace(_path(guard), mutant)
-        if not guard.refused(answer, _named((*path, LATER))):
+        if not guard.refused(answer, named((*path, LATER))):
             let_through.append((".".join(path), answer.status, answer.message))
     assert not let_through
     assert len(objects) > 200
@@ -115,18 +115,6 @@ def _others(minor: str, leaf: Leaf, now: Any) -> Iterator[Any]:
     above = schema_at(minor, leaf.path[:-1])
     if leaf.path[-1] != ITEM and leaf.path[-1] not in above.get("required", ()):
         yield MISSING
-
-
-def _named(path: Path) -> str:
-    """What the refusal must name: the containers, or the first field below a level."""
-    if path[: len(CONTAINERS)] == CONTAINERS:
-        return ".".join(CONTAINERS)
-    levels = {level.path: level.may for level in LEVELS}
-    for size in range(len(path)):
-        if path[:size] in levels and path[size] not in levels[path[:size]]:
-            step = "one" if path[size] == KEY else path[size]
-            return ".".join((*path[:size], step))
-    raise AssertionError(f"{path} is not guarded")
 
 
 def _with(body: Object, path: Path, value: Any) -> Object:

@@ -115,7 +115,7 @@ def rules(minors: tuple[str, ...] = MINORS) -> dict[str, Any]:
     ]
     for level in LEVELS:
         variables += _level_variables(level, minors)
-        validations += _level_validations(level)
+        validations += _level_validations(level, minors)
     variables += [*_container_variables(minors), *_manager_variables()]
     validations += [*_container_validations(), *_env_validations(), *_manager_validations()]
     refused = {"reason": "Forbidden"}
@@ -179,21 +179,24 @@ def _level_variables(level: Level, minors: tuple[str, ...]) -> list[dict[str, st
         found.append(
             _variable(f"{level.name}{side.title()}", f"variables.{side}{chain}.orValue(dyn({{}}))")
         )
-    if not level.free_keys:
-        found.append(
-            _variable(f"{level.name}Fields", _names(_known(level.path, level.may, minors)))
-        )
+    if known := _level_known(level, minors):
+        found.append(_variable(f"{level.name}Fields", _names(known)))
     return found
 
 
-def _level_validations(level: Level) -> list[dict[str, str]]:
+def _level_known(level: Level, minors: tuple[str, ...]) -> list[str]:
+    return [] if level.free_keys else _known(level.path, level.may, minors)
+
+
+def _level_validations(level: Level, minors: tuple[str, ...]) -> list[dict[str, str]]:
     before, after = (
         f"variables.{level.name}{side.title()}" if level.path else f"variables.{side}"
         for side in ("before", "after")
     )
     place = ".".join((*level.path, ""))
     fields = f"variables.{level.name}Fields"
-    exempt = _names(level.may) if level.free_keys else f"{fields} + {_names(level.may)}"
+    known = _level_known(level, minors)
+    exempt = f"{fields} + {_names(level.may)}" if known else _names(level.may)
     others = f"({before}.map(k, k) + {after}.map(k, k))"
     changed = f"!(k in {exempt}) && {before}[?k] != {after}[?k]"
     rest = {
@@ -201,7 +204,9 @@ def _level_validations(level: Level) -> list[dict[str, str]]:
         "messageExpression": f"'the operator may not change {place}' + "
         f"{others}.filter(k, {changed})[0]",
     }
-    if level.free_keys:
+    if not level.free_keys:
+        rest["messageExpression"] += " + ', a field that the guard does not know'"
+    if not known:
         return [rest]
     differs = f"{before}[?f] != {after}[?f]"
     named = {
@@ -209,7 +214,6 @@ def _level_validations(level: Level) -> list[dict[str, str]]:
         "messageExpression": f"'the operator may not change {place}' + "
         f"{fields}.filter(f, {differs}).join(', {place}')",
     }
-    rest["messageExpression"] += " + ', a field that the guard does not know'"
     return [named, rest]
 
 
