@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ridgeline.cluster import managed_fields
+from ridgeline.cluster.protection import protected_by
 from ridgeline.cluster.shape import TargetShape, trim_shape
 from ridgeline.cluster.times import epoch
 from ridgeline.cluster.unwell import Unwell, trim_unwell
@@ -97,6 +98,7 @@ class PodObject:
         address: IP address of the Pod, `None` without one that a Pod can have.
         ports: Name and number of its containers' named TCP ports.
         unwell: What is known of it while it is not Ready, or when it has crashed.
+        protected_by: Keys of its annotations that ask not to disrupt it, `None` without any.
     """
 
     namespace: str
@@ -113,6 +115,7 @@ class PodObject:
     address: str | None = None
     ports: tuple[tuple[str, int], ...] = ()
     unwell: Unwell | None = None
+    protected_by: str | None = None
 
 
 def trim_serving(body: Json) -> ServingObject:
@@ -244,6 +247,7 @@ def trim_pod(body: Json) -> PodObject | None:
             if port.get("name") and port.get("protocol", "TCP") == "TCP"
         ),
         unwell=trim_unwell(metadata, status),
+        protected_by=protected_by(metadata),
     )
 
 
