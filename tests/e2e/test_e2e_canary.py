@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.test_e2e_killed import QuickLook
 from tests.scene.manifests import Object
+from tests.scene.operator_process import OperatorProcess
 from tests.scene.placed import Placed
 from tests.scene.writes import AuditLog
 
@@ -127,3 +129,41 @@ def test_somebody_who_owns_paused_keeps_it_and_is_named(scene: Placed) -> None:
     assert "'flux'" in message
     assert ".spec.paused" in message
     assert replicas_by_template(scene) == [REPLICAS]
+
+
+def test_an_operator_killed_while_a_canary_is_judged_goes_on_with_it(
+    scene: Placed, operator: OperatorProcess
+) -> None:
+    begin_canary(scene)
+    operator.kill()
+    assert held_back(scene)
+    operator.start()
+    scene.wait_reason("CanaryUnderWay")
+    assert held_back(scene)
+    forced(scene, "eagle")
+    scene.wait_rolled("eagle")
+    assert "paused" not in scene.target()["spec"]
+    assert len(scene.events("CanaryStarted")) == 1
+
+
+def test_an_operator_killed_while_it_takes_a_canary_back_ends_what_it_began(
+    scene: Placed, operator: OperatorProcess
+) -> None:
+    before, pods = scene.target(), names_of_pods(scene)
+    begin_canary(scene)
+    look = QuickLook(scene.cluster.kubeconfig)
+    path = f"/apis/ridgeline.dev/v1alpha1/namespaces/{scene.scene.namespace}/speculativeservings/"
+
+    def undoing() -> bool:
+        rollout = look.get(path + scene.scene.name).get("status", {}).get("rollout", {})
+        return rollout.get("state") in ("Undoing", "Restored")
+
+    forced(scene, "none")
+    scene.wait(undoing, "the moment to kill", every_s=0.005)
+    operator.kill()
+    look.close()
+    operator.start()
+    scene.wait(lambda: scene.roll().get("state") == "Restored", "the old template")
+    scene.wait(scene.settled, "the old replicas")
+    assert scene.target()["spec"] == before["spec"]
+    assert names_of_pods(scene) == pods

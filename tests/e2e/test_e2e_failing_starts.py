@@ -81,12 +81,12 @@ def crowd(
         scene.wait_reason("BestProfileActive")
         scene.want("eagle")
     for scene in scenes.values():
-        scene.wait(
-            lambda scene=scene: scene.roll().get("state") == "Restored",
-            "a roll that was taken back",
-            timeout_s=240,
-        )
+        _wait_restored(scene)
     return Crowd(scenes=scenes, audit=audit)
+
+
+def _wait_restored(scene: Placed) -> None:
+    scene.wait(lambda: scene.roll().get("state") == "Restored", "a roll taken back", timeout_s=240)
 
 
 def _pods(scene: Placed) -> set[str]:
