@@ -89,17 +89,15 @@ def test_a_value_that_is_not_literal_is_refused(guard: Guarded, target: str) -> 
     assert guard.refused(answer, "not a literal value"), answer.message
 
 
-def test_a_value_that_somebody_else_reads_from_elsewhere_is_not_replaced(
-    guard: Guarded, target: str
-) -> None:
-    body = _read(guard, target)
+def test_a_value_that_somebody_else_reads_from_elsewhere_is_not_replaced(guard: Guarded) -> None:
+    body = _deployment("reads")
     source = {"configMapKeyRef": {"name": "defaults", "key": "speculation"}}
     env = body["spec"]["template"]["spec"]["containers"][0]["env"]
     env.append({"name": SPECULATION, "valueFrom": source})
-    assert guard.person.call("PUT", target, body).taken
-    mutant = _read(guard, target)
+    path = _made(guard, body)
+    mutant = _read(guard, path)
     mutant["spec"]["template"]["spec"]["containers"][0]["env"].pop()
-    answer = guard.operator.replace(target, mutant)
+    answer = guard.operator.replace(path, mutant)
     assert guard.refused(answer, "not a literal value"), answer.message
 
 
@@ -136,14 +134,14 @@ def test_only_the_operators_own_field_manager_may_write(guard: Guarded, target: 
     assert guard.refused(answer, "as field manager ridgeline-profile"), answer.message
 
 
-def test_nothing_is_taken_over_by_force(guard: Guarded, target: str) -> None:
-    body = _read(guard, target)
+def test_nothing_is_taken_over_by_force(guard: Guarded) -> None:
+    body = _deployment("owned")
     env = body["spec"]["template"]["spec"]["containers"][0]["env"]
     env.append({"name": SPECULATION, "value": "theirs"})
-    assert guard.person.call("PUT", target, body).taken
-    patch = _patch(_read(guard, target))
-    assert guard.operator.apply(target, patch).status == 409
-    answer = guard.operator.apply(target, patch, force=True)
+    path = _made(guard, body)
+    patch = _patch(_read(guard, path))
+    assert guard.operator.apply(path, patch).status == 409
+    answer = guard.operator.apply(path, patch, force=True)
     assert guard.refused(answer, "what other managers own"), answer.message
 
 
