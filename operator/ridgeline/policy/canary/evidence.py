@@ -3,18 +3,27 @@
 Time per token comes from counters (request-seconds ÷ tokens): it needs no finished request, and a
 request-step that yields several tokens counts with all of them. A replica's own warm-up is left
 out: its first window after the first token, and half a window more.
+
+A canary that has just begun to serve finishes short answers first, whatever it is asked. Its
+answers are counted only in windows that begin three mean answers after its first tokens. (With the
+output lengths of the public Azure code trace of 2023, all that finished within three mean answers
+of the start have 0.52 of the true mean; those that finish later 0.7.)
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ridgeline.policy.facts import EngineFacts, Facts, Problem, ReplicaFacts
+from ridgeline.policy.facts import Facts, Problem, ReplicaFacts, TelemetryFacts
+from ridgeline.policy.fleet import join
 from ridgeline.policy.sums import exact_sum
 
 WARM_UP_WINDOWS: Final = 1.5
 """Rate windows after a replica's first token that are not counted: kernels are tuned and caches
 filled in the first requests."""
+
+SURVIVORS: Final = 3.0
+"""Mean answer times that a canary must have served for its answers to be compared."""
 
 Finished = tuple[tuple[str, float], ...]
 
@@ -27,7 +36,7 @@ class Group:
         request_seconds: Time that requests spent in decode.
         tokens: Output tokens.
         engine_seconds: Time that its engines were seen for.
-        finished: Requests that finished, by their reason.
+        finished: Requests that finished, by their reason; of a canary, once long ones do as well.
         answer_tokens: Tokens of the answers of those whose length is known.
         answers: Number of those answers.
         replicas: Replicas of the last window.
@@ -115,26 +124,50 @@ def gathered(
     # A clock that jumped back must not hold the evidence up for ever.
     if window <= 0 or now < evidence.next_at <= now + window:
         return evidence
-    fresh = telemetry.stale_after_seconds
-    new = _group((each for each in facts.replicas if each.profile == profile), window, fresh)
-    old = _group((each for each in facts.replicas if each.profile != profile), window, fresh)
+    canary = [each for each in facts.replicas if each.profile == profile]
+    evidence = replace(evidence, first_tokens_at=_first_tokens_at(evidence, canary, telemetry, now))
     first = evidence.first_tokens_at
-    if first is None and new.tokens > 0:
-        first = now
-    evidence = replace(evidence, first_tokens_at=first)
+    warm = [each for each in facts.replicas if _is_warm(each, window)]
+    new = _group((each for each in warm if each.profile == profile), telemetry)
+    old = _group((each for each in warm if each.profile != profile), telemetry)
     if (
         first is None
         or now < first + WARM_UP_WINDOWS * window
         or not (new.replicas and old.replicas)
     ):
         return evidence
-    return replace(
-        evidence,
-        windows=evidence.windows + 1,
-        new=evidence.new.plus(new),
-        old=evidence.old.plus(old),
-        next_at=now + window,
-    )
+    new, old = evidence.new.plus(_settled(new, evidence, old, now - window)), evidence.old.plus(old)
+    return replace(evidence, windows=evidence.windows + 1, new=new, old=old, next_at=now + window)
+
+
+def _first_tokens_at(
+    evidence: Evidence, canary: list[ReplicaFacts], telemetry: TelemetryFacts, now: float
+) -> float | None:
+    """Return when the canary's first tokens were seen; never later than now, as clocks jump."""
+    first = evidence.first_tokens_at
+    if first is None:
+        return now if _group(canary, telemetry).tokens > 0 else None
+    return min(first, now)
+
+
+def _is_warm(replica: ReplicaFacts, window: float) -> bool:
+    """Tell whether a replica's warm-up was over when the window began.
+
+    A Pod that an autoscaler adds meanwhile, on either side, is left out as long as the first one.
+    """
+    return replica.ready_seconds >= (1.0 + WARM_UP_WINDOWS) * window
+
+
+def _settled(new: Group, evidence: Evidence, old: Group, began: float) -> Group:
+    """Return the canary's window without answers while only short ones can have finished."""
+    beside = evidence.old.plus(old)
+    speeds = (new.seconds_per_token, beside.seconds_per_token)
+    slowest = max((each for each in speeds if each is not None), default=None)
+    first, mean = evidence.first_tokens_at, beside.mean_answer
+    none = replace(new, finished=(), answer_tokens=0.0, answers=0.0)
+    if first is None or slowest is None or mean is None:
+        return none
+    return new if began >= first + SURVIVORS * mean * slowest else none
 
 
 def gathered_fleet(
@@ -161,7 +194,7 @@ def gathered_fleet(
         return evidence
     if any(each.profile != profile for each in facts.replicas):
         return evidence
-    fleet = _group(facts.replicas, window, telemetry.stale_after_seconds)
+    fleet = _group(facts.replicas, telemetry)
     if fleet.replicas < len(facts.replicas) or not fleet.replicas:
         return evidence
     return replace(
@@ -172,10 +205,10 @@ def gathered_fleet(
     )
 
 
-def _group(replicas: Iterable[ReplicaFacts], window: float, fresh: float) -> Group:
+def _group(replicas: Iterable[ReplicaFacts], telemetry: TelemetryFacts) -> Group:
     """Return what replicas did in one window; those that are not seen whole are left out."""
-    seen = [each for each in replicas if _whole(each, window, fresh)]
-    seen.sort(key=lambda each: each.name)  # sums must not depend on the order of replicas
+    window = telemetry.window_seconds
+    seen = [each for each in join(tuple(replicas), telemetry).joined if _tells_tokens(each)]
     engines = [engine for each in seen for engine in each.engines]
     finished: dict[str, float] = {}
     answers, answer_tokens = [], []
@@ -202,15 +235,5 @@ def _total(values: Iterable[float]) -> float:
     return exact_sum(values) or 0.0
 
 
-def _whole(replica: ReplicaFacts, window: float, fresh: float) -> bool:
-    """Tell whether a replica was seen over the whole window, with every engine that it has."""
-    return (
-        replica.ready_seconds >= window
-        and len(replica.engines) >= replica.expected_engines
-        and all(_seen(each, fresh) for each in replica.engines)
-    )
-
-
-def _seen(engine: EngineFacts, fresh: float) -> bool:
-    known = engine.decode_concurrency, engine.generated_tokens_per_second
-    return engine.age_seconds <= fresh and None not in known
+def _tells_tokens(replica: ReplicaFacts) -> bool:
+    return all(each.generated_tokens_per_second is not None for each in replica.engines)
