@@ -6,7 +6,7 @@ visible until their samples leave the window, and a Pod without two samples is n
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -53,9 +53,34 @@ class EndpointFaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Oddity:
+    """What is odd about the servers in a Pod; without one they do as the model of engines says.
+
+    Attributes:
+        step_factor: What multiplies the duration of their steps.
+        answer_share: What multiplies the length of their answers.
+        finish_reason: Why their answers end, in vLLM's word.
+        silent_seconds: How long they are Ready before they make the first token.
+        idle: Whether no request reaches them.
+    """
+
+    step_factor: float = 1.0
+    answer_share: float = 1.0
+    finish_reason: str = "stop"
+    silent_seconds: float = 0.0
+    idle: bool = False
+
+    def works(self, pod: SimulatedPod, now: float) -> bool:
+        """Tell whether they make tokens now, if there is anything to do."""
+        since = now if pod.ready_since is None else pod.ready_since
+        return not self.idle and now >= since + self.silent_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Sample:
     at: float
     totals: Rates
+    oddity: Oddity = field(default_factory=Oddity)
 
 
 class SimulatedTelemetry:
@@ -64,6 +89,7 @@ class SimulatedTelemetry:
     Attributes:
         traffic: Load of each Deployment, by its name; a name that is missing has none.
         faults: What is wrong.
+        oddity: What is odd about the servers in a Pod.
         reads: How often it was read.
         model: How fast the engines are.
     """
@@ -80,6 +106,7 @@ class SimulatedTelemetry:
     ) -> None:
         self.traffic = dict(traffic)
         self.faults = EndpointFaults()
+        self.oddity: Callable[[SimulatedPod], Oddity] = lambda _: Oddity()
         self.reads = 0
         self._cluster = cluster
         self._name = name
@@ -136,20 +163,25 @@ class SimulatedTelemetry:
     def _scrape_deployment(self, name: str, now: float) -> None:
         pods = [pod for pod in self._cluster.pods_of(name, self._namespace) if pod.serves]
         engines = [(pod, engine) for pod in pods for engine in _engine_labels(pod)]
+        working = sum(self.oddity(pod).works(pod, now) for pod, _ in engines)
         for pod, engine in engines:
-            config = pod.template.speculative_config
-            requests = self.traffic[name].requests_per_engine(
-                now, len(engines), partial(self.model.requests_at, config)
-            )
+            config, oddity = pod.template.speculative_config, self.oddity(pod)
+            requests = 0.0
+            if oddity.works(pod, now):
+                requests = self.traffic[name].requests_per_engine(
+                    now, working, partial(self.model.requests_at, config)
+                )
             key = EngineKey(namespace=self._namespace, pod=pod.name, engine=engine)
             if engine not in self.faults.missing_engines:
-                self._count(key, now, self.model.rates(config, requests))
+                rates = _slower(self.model.rates(config, requests), oddity.step_factor)
+                self._count(key, now, rates, oddity)
 
-    def _count(self, key: EngineKey, now: float, rates: Rates) -> None:
+    def _count(self, key: EngineKey, now: float, rates: Rates, oddity: Oddity) -> None:
         samples = self._samples.setdefault(key, deque())
         before = samples[-1] if samples else _Sample(at=now, totals=replace(rates, **_ZERO))
         passed = now - before.at
-        samples.append(_Sample(at=now, totals=_grown(before.totals, rates, passed)))
+        totals = _grown(before.totals, rates, passed)
+        samples.append(_Sample(at=now, totals=totals, oddity=oddity))
         while samples[0].at < now - 2.0 * self._window_seconds:
             samples.popleft()
 
@@ -160,6 +192,17 @@ _ZERO: Final[Mapping[str, Any]] = {
     "engine_steps": 0.0,
     "generated": 0.0,
 }
+
+
+def _slower(rates: Rates, factor: float) -> Rates:
+    """Return what engines do whose steps take so many times as long, with as many requests."""
+    return replace(
+        rates,
+        request_steps=rates.request_steps / factor,
+        engine_steps=rates.engine_steps / factor,
+        generated=rates.generated / factor,
+        drafts=None if rates.drafts is None else rates.drafts / factor,
+    )
 
 
 def _engine_labels(pod: SimulatedPod) -> list[str]:
@@ -199,6 +242,8 @@ def _facts(engine: str, first: _Sample, last: _Sample, now: float) -> EngineFact
         generated=rate(old.generated, new.generated),
         first=0.0,
     )
+    odd, tokens = last.oddity, numbers.generated_tokens_per_second
+    answer = MEAN_TOKENS * odd.answer_share
     return EngineFacts(
         engine=engine,
         age_seconds=max(0.0, now - last.at),
@@ -216,7 +261,8 @@ def _facts(engine: str, first: _Sample, last: _Sample, now: float) -> EngineFact
         acceptance=new.acceptance or None,
         prompt_tokens_per_second=numbers.generated_tokens_per_second,
         mean_prompt_tokens=MEAN_TOKENS,
-        mean_output_tokens=MEAN_TOKENS,
+        mean_output_tokens=answer,
+        finished_per_second=None if tokens is None else ((odd.finish_reason, tokens / answer),),
         waiting=0.0,
         waiting_for_capacity=0.0,
         queue_seconds_per_second=0.0,

@@ -148,7 +148,7 @@ class Workload:
 
     def step(self, now: float) -> Changes:
         """Let Pods start and stop, and let the controller act if it is its time."""
-        changes = Changes()
+        changes, before = Changes(), self._counted()
         for pod in list(self.pods):
             if pod.stops_at <= now:
                 self.pods.remove(pod)
@@ -157,12 +157,11 @@ class Workload:
                 self._changed(pod, changes)
         if changes.gone or changes.pods:
             self.sync_soon(now)
-        synced = self._sync_at <= now
-        if synced:
+        if self._sync_at <= now:
             self._sync_at = float("inf")
             self.observed_generation = self.generation
             self._sync(now, changes)
-        counts = self._progressed(now)
+        counts = self._progressed(before, now)
         status = (counts, self.observed_generation)
         if status != (self.counts, self._told_generation):
             self.counts, self._told_generation = status
@@ -270,14 +269,16 @@ class Workload:
             for _ in range(each.size - len(pods)):
                 changes.pods.append(self._create(now, each.template))
 
-    def _progressed(self, now: float) -> Counts:
-        """Return the counts with the progress that they tell of, as of now."""
-        counts = replace(self._counted(), progress=self.counts.progress)
+    def _progressed(self, before: Counts, now: float) -> Counts:
+        """Return the counts with the progress since `before` that they tell of."""
+        progress = self.counts.progress
+        before = replace(before, progress=progress)
+        counts = replace(self._counted(), progress=progress)
         if self.paused or self.observed_generation != self.generation:
             return counts
         late = now >= self._progress_at + self.pace.deadline_seconds
-        counts = progressed(self.counts, counts, self.replicas, late=late)
-        if counts.progress is Progress.UPDATED and shows_progress(self.counts, counts):
+        counts = progressed(before, counts, self.replicas, late=late)
+        if shows_progress(before, counts):
             self._progress_at = now
         return counts
 

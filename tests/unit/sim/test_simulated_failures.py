@@ -1,5 +1,6 @@
 """Pods of the simulated cluster that fail, as the API server would tell it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from ridgeline.sim.fate import (
     tail,
 )
 from ridgeline.sim.fleet import SimulatedCluster
-from ridgeline.sim.pod import SimulatedPod
+from ridgeline.sim.pod import SimulatedPod, least_useful
+from ridgeline.sim.progress import Counts, Progress, progressed
 from tests.unit.sim.simulated import EAGLE, START, body, eagle, made, staying, under_eagle
 
 
@@ -43,7 +45,7 @@ def container(cluster: SimulatedCluster) -> dict[str, Any]:
 
 def test_a_crash_loop_counts_restarts_waits_longer_each_time_and_tells_the_last_words() -> None:
     cluster = rolled(crashes("ValueError: no", after=5.0))
-    seen = {}
+    seen: dict[int, int] = {}
     for second in range(1, 200):
         cluster.advance(START + second)
         seen.setdefault(only(cluster).restarts, second)
@@ -70,6 +72,16 @@ def test_a_container_that_waits_to_start_again_says_so() -> None:
 def test_a_message_is_the_tail_that_the_kubelet_takes() -> None:
     assert tail("\n".join(map(str, range(100)))).splitlines()[0] == "20"
     assert len(tail("x" * 5000).encode()) == 2048
+
+
+def test_a_container_that_ran_for_long_starts_again_at_once() -> None:
+    cluster = made(replicas=1)
+    for ran, waits in ((0, False), (30, True), (1000, False)):
+        cluster.advance(cluster.now + ran)
+        cluster.crash_one("llama")
+        (pod,) = staying(cluster)
+        assert (pod.trouble == "CrashLoopBackOff") is waits
+        cluster.advance(cluster.now + 60)
 
 
 def test_a_server_that_the_kernel_kills_leaves_no_word() -> None:
@@ -138,6 +150,47 @@ def test_a_roll_without_progress_is_late_however_often_its_pod_restarts(fate: Fa
     assert cluster.deployment("llama").progress_deadline_exceeded
 
 
+def test_a_slow_roll_is_not_late_while_it_goes_on() -> None:
+    cluster = rolled(crashes_serving(after=10_000.0), deadline_seconds=30.0)
+    late = []
+    for second in range(1, 200):
+        cluster.advance(START + second)
+        late.append(cluster.deployment("llama").progress_deadline_exceeded)
+    assert not any(late)
+    assert cluster.deployment("llama").updated_replicas == 4
+
+
+def test_a_roll_back_to_an_old_template_is_reckoned_as_any_other() -> None:
+    broken = False
+    cluster = made(deadline_seconds=60.0, fate=lambda _: never_ready() if broken else None)
+    cluster.set_config("llama", EAGLE, manager="helm")
+    cluster.advance(START + 300)
+    broken = True
+    cluster.set_config("llama", "", manager="helm")
+    cluster.advance(START + 310)
+    assert not cluster.deployment("llama").progress_deadline_exceeded
+    cluster.advance(START + 370)
+    assert cluster.deployment("llama").progress_deadline_exceeded
+
+
+def test_a_scale_up_of_a_complete_deployment_is_never_late() -> None:
+    cluster = made(deadline_seconds=10.0)
+    cluster.scale("llama", 6)
+    cluster.advance(START + 15)
+    told = cluster.deployment("llama")
+    assert (told.available_replicas, told.current_replicas) == (4, 6)
+    assert not told.progress_deadline_exceeded
+
+
+def test_success_told_before_is_no_lateness_now() -> None:
+    done = Counts(current=4, updated=4, ready=4, progress=Progress.AVAILABLE)
+    waiting = replace(done, updated=0, progress=Progress.CREATED)
+    assert progressed(replace(done, updated=0), waiting, 4, late=True).progress is (
+        Progress.AVAILABLE
+    )
+    assert progressed(waiting, waiting, 4, late=True).progress is Progress.TIMED_OUT
+
+
 def test_a_crash_in_a_deployment_that_was_complete_is_never_late() -> None:
     cluster = made(deadline_seconds=10.0)
     cluster.crash_one("llama", exit_code=137)
@@ -177,6 +230,38 @@ def test_a_surge_pod_without_a_free_gpu_stays_pending_and_says_why() -> None:
     assert condition["message"] == f"0/1 nodes are available: 1 Insufficient {GPU}."
     assert "containerStatuses" not in status
     assert cluster.deployment("llama").available_replicas == 4
+
+
+def test_a_pod_that_no_node_has_is_gone_at_once() -> None:
+    cluster = on_nodes(gpus=4)
+    cluster.set_config("llama", EAGLE, manager="helm")
+    cluster.advance(START + 120)
+    cluster.set_config("llama", "", manager="helm")
+    cluster.advance(START + 121)
+    assert len(cluster.pods_of("llama")) == 4
+
+
+def test_a_replica_set_takes_unbound_pods_first_then_pending_unready_and_the_newest() -> None:
+    pods = [
+        each(name="old", ready_since=START),
+        each(name="new", created_at=START + 9, ready_since=START),
+        each(name="starting"),
+        each(name="pulling", waiting=("ErrImagePull", "no")),
+        each(name="unbound", unschedulable="no room"),
+    ]
+    ordered = sorted(pods, key=least_useful)
+    assert [pod.name for pod in ordered] == ["unbound", "pulling", "starting", "new", "old"]
+
+
+def each(**fields: Any) -> SimulatedPod:
+    template = made().pods_of("llama")[0].template
+    given: dict[str, Any] = {
+        "uid": "1",
+        "version": 1,
+        "created_at": START,
+        "starts_at": START + 20,
+    }
+    return SimulatedPod(template=template, **(given | fields))
 
 
 def test_a_pending_pod_starts_as_soon_as_a_node_has_room() -> None:

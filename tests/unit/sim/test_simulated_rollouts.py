@@ -45,6 +45,11 @@ def adopted() -> SimulatedCluster:
     return cluster
 
 
+def managers(cluster: SimulatedCluster) -> set[str]:
+    entries = cluster.deployment_body("llama")["metadata"]["managedFields"]
+    return {each["manager"] for each in entries}
+
+
 def conditions(cluster: SimulatedCluster) -> dict[str, tuple[str, str]]:
     told = cluster.deployment_body("llama")["status"]["conditions"]
     return {each["type"]: (each["status"], each["reason"]) for each in told}
@@ -138,16 +143,19 @@ def test_undo_brings_the_template_before_back_and_takes_our_fields_along() -> No
     cluster.advance(START + 1)
     told = cluster.deployment("llama")
     assert (told.ours, told.last_writer) == (True, "helm")
+    marker = told.marker
     cluster.rollout_undo("llama")
     cluster.advance(START + 60)
     told = cluster.deployment("llama")
     assert (config(cluster), told.template_profile, told.marker) == ("", None, None)
     assert (told.ours, told.last_writer) == (False, "kubectl-rollout")
     assert {pod.name for pod in staying(cluster)} == before
+    assert "ridgeline-profile" not in managers(cluster)
     with pytest.raises(FieldConflictError, match="kubectl-rollout"):
         write(cluster)
     cluster.rollout_undo("llama")
     assert config(cluster) == EAGLE
+    assert cluster.deployment("llama").marker == marker
 
 
 def test_undo_is_refused_while_paused_and_without_a_revision_before() -> None:
@@ -174,6 +182,8 @@ def test_a_restart_replaces_every_pod_and_keeps_the_profile() -> None:
     write(cluster, profile="none", config="")
     cluster.advance(START + 900)
     assert eagle(cluster) == []
+    template = cluster.deployment_body("llama")["spec"]["template"]
+    assert "kubectl.kubernetes.io/restartedAt" in template["metadata"]["annotations"]
 
 
 def test_an_owner_that_applies_shares_equal_values_and_meets_conflicts_on_others() -> None:
