@@ -16,6 +16,8 @@ NAMESPACED = {
     "apps/deployments": OBSERVED | {"get", "patch"},
     "/pods": OBSERVED,
     "policy/poddisruptionbudgets": OBSERVED,
+    "/resourcequotas": OBSERVED,
+    "autoscaling/horizontalpodautoscalers": OBSERVED,
     "events.k8s.io/events": {"create"},
 }
 CLUSTER = {"ridgeline.dev/acceleratorprofiles": OBSERVED, "/nodes": OBSERVED}

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 
 from ridgeline.cluster.api import KubernetesApi, path_of
 from ridgeline.cluster.errors import NotFoundError, RefusedError
+from ridgeline.cluster.neighbours import trim_autoscaler, trim_quota
 from ridgeline.cluster.objects import PodObject, trim_deployment, trim_pod, trim_serving
 from ridgeline.cluster.store import Shelf, Stored, WatchStore
 from ridgeline.cluster.surroundings import (
@@ -79,6 +80,15 @@ async def _relist_surroundings(
     await _lay_over(api, around.accelerators, API_VERSION, ACCELERATOR_PLURAL, (), trim_spec)
     await _lay_over(
         api, around.budgets, "policy/v1", "poddisruptionbudgets", namespaces, trim_budget
+    )
+    await _lay_over(api, around.quotas, "v1", "resourcequotas", namespaces, trim_quota)
+    await _lay_over(
+        api,
+        around.autoscalers,
+        "autoscaling/v2",
+        "horizontalpodautoscalers",
+        namespaces,
+        trim_autoscaler,
     )
 
 

@@ -5,7 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ridgeline.cluster.gangs import gang_of
+from ridgeline.cluster.protection import protected_by
+from ridgeline.cluster.quantities import pod_cost
 from ridgeline.policy.placement import PodNeeds, Requirement, Toleration
+from ridgeline.policy.quota import PodCost
+from ridgeline.policy.roll_neighbours import Gang
 
 Json = Mapping[str, Any]
 
@@ -28,7 +33,22 @@ class ContainerTiming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetShape:
-    """Fields of a Deployment that decide how a roll goes; defaults are Kubernetes' own."""
+    """Fields of a Deployment that decide how a roll goes; defaults are Kubernetes' own.
+
+    Attributes:
+        recreate: Whether the strategy stops all Pods first.
+        max_surge: As in the Deployment.
+        max_unavailable: Likewise.
+        progress_deadline: `progressDeadlineSeconds`.
+        grace: `terminationGracePeriodSeconds`.
+        needs: What a Pod asks of a node.
+        labels: Labels of the Pod template.
+        timing: What probes and hooks set, by container.
+        cost: What a Pod takes from quotas.
+        gang: Group that a scheduler starts together, `None` without one.
+        protected_by: Keys of the template's annotations that ask not to disrupt its Pods.
+        owner: Kind and name of the controller that made the Deployment; empty without one.
+    """
 
     recreate: bool = False
     max_surge: int | str = "25%"
@@ -38,24 +58,34 @@ class TargetShape:
     needs: PodNeeds = field(default_factory=PodNeeds)
     labels: Mapping[str, str] = field(default_factory=dict)
     timing: Mapping[str, ContainerTiming] = field(default_factory=dict)
+    cost: PodCost = field(default_factory=PodCost)
+    gang: Gang | None = None
+    protected_by: str | None = None
+    owner: str = ""
 
 
-def trim_shape(spec: Json) -> TargetShape:
-    """Trim a Deployment's spec."""
+def trim_shape(spec: Json, metadata: Json | None = None) -> TargetShape:
+    """Trim a Deployment's spec and metadata; without metadata it has no owner that is known."""
     strategy = spec.get("strategy") or {}
     rolling = strategy.get("rollingUpdate") or {}
     template = spec["template"]
     pod = template["spec"]
-    labels = dict((template.get("metadata") or {}).get("labels") or {})
+    described, own = template.get("metadata") or {}, metadata or {}
+    labels = dict(described.get("labels") or {})
+    needs = _needs(pod, labels)
     return TargetShape(
         recreate=strategy.get("type") == "Recreate",
         max_surge=rolling.get("maxSurge", "25%"),
         max_unavailable=rolling.get("maxUnavailable", "25%"),
         progress_deadline=float(spec.get("progressDeadlineSeconds") or 600),
         grace=float(_or(pod.get("terminationGracePeriodSeconds"), 30)),
-        needs=_needs(pod, labels),
+        needs=needs,
         labels=labels,
         timing={each["name"]: _timing(each) for each in pod["containers"]},
+        cost=pod_cost(pod, needs.requests),
+        gang=gang_of(template, own),
+        protected_by=protected_by(described),
+        owner=_owner(own),
     )
 
 
@@ -93,6 +123,11 @@ def requirements_of(expressions: Any) -> tuple[Requirement, ...]:
         )
         for each in expressions or ()
     )
+
+
+def _owner(metadata: Json) -> str:
+    owners = (each for each in metadata.get("ownerReferences") or () if each.get("controller"))
+    return next((f"{each['kind']}/{each['name']}" for each in owners), "")
 
 
 def _needs(pod: Json, labels: Json) -> PodNeeds:

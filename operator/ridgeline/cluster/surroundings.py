@@ -1,4 +1,4 @@
-"""What surrounds the targets: nodes, GPUs in use, disruption budgets, policies, accelerators.
+"""What surrounds the targets: nodes, GPUs in use, budgets, quotas, autoscalers, policies.
 
 Each kind may be out of reach (a Role gives no right to read nodes; an older installation has no
 CRD for policies): then its shelf stays unprimed, and what would follow from it is unknown, not
@@ -9,10 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ridgeline.cluster.grouped import GroupedShelf
+from ridgeline.cluster.neighbours import AutoscalerObject, QuotaObject
 from ridgeline.cluster.objects import Json
 from ridgeline.cluster.shape import extended_resources, requests_of, requirements_of
 from ridgeline.cluster.store import Key, Shelf
 from ridgeline.policy.placement import Node, Requirement, Taint
+from ridgeline.policy.quota import Quota
+from ridgeline.policy.roll_neighbours import Autoscaler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,12 @@ class Surroundings:
     policies: Shelf[SpecObject] = field(default_factory=Shelf)
     accelerators: Shelf[SpecObject] = field(default_factory=Shelf)
     bound: Shelf[BoundPod] = field(default_factory=Shelf)
+    quotas: GroupedShelf[QuotaObject] = field(
+        default_factory=lambda: GroupedShelf(group_of=lambda each: (each.namespace, ""))
+    )
+    autoscalers: GroupedShelf[AutoscalerObject] = field(
+        default_factory=lambda: GroupedShelf(group_of=lambda each: (each.namespace, each.target))
+    )
     sees_all_pods: bool = True
     _used: dict[str, dict[Key, Mapping[str, int]]] = field(default_factory=dict)
     _policy_listeners: list[Callable[[str, str], None]] = field(default_factory=list)
@@ -151,6 +161,17 @@ class Surroundings:
             if each.namespace == namespace and each.covers(labels)
         ]
         return min(covering, key=lambda each: (each.allowed, each.name), default=None)
+
+    def quotas_in(self, namespace: str) -> tuple[Quota, ...] | None:
+        """Return the quotas of a namespace; `None` when they cannot be read."""
+        if not self.quotas.primed:
+            return None
+        return tuple(each.quota for each in self.quotas.group((namespace, "")))
+
+    def autoscaler_of(self, namespace: str, deployment: str) -> Autoscaler | None:
+        """Return the autoscaler of a Deployment, the one that is scaling first; `None` without."""
+        found = (each.autoscaler for each in self.autoscalers.group((namespace, deployment)))
+        return min(found, key=lambda each: (not each.scaling, each.name), default=None)
 
     def _account(self, before: BoundPod | None, after: BoundPod | None) -> None:
         if before is not None:

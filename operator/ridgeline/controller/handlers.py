@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import kopf
 
 from ridgeline.cluster.api import KubernetesApi
+from ridgeline.cluster.neighbours import trim_autoscaler, trim_quota
 from ridgeline.cluster.objects import trim_deployment, trim_pod, trim_serving
 from ridgeline.cluster.store import Key, Shelf, Stored, WatchStore
 from ridgeline.cluster.surroundings import (
@@ -82,6 +83,9 @@ def _follow_surroundings(registry: kopf.OperatorRegistry, around: Surroundings) 
     _follow_shelf(registry, ("", "v1", "nodes"), trim_node, around.nodes)
     budgets = ("policy", "v1", "poddisruptionbudgets")
     _follow_shelf(registry, budgets, trim_budget, around.budgets)
+    _follow_shelf(registry, ("", "v1", "resourcequotas"), trim_quota, around.quotas)
+    autoscalers = ("autoscaling", "v2", "horizontalpodautoscalers")
+    _follow_shelf(registry, autoscalers, trim_autoscaler, around.autoscalers)
 
 
 def _follow_shelf(

@@ -1,22 +1,43 @@
 """How a roll of a target would go: from the target, its Pods and what surrounds them."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from ridgeline.cluster.objects import PodObject
+from ridgeline.cluster.protection import own_protection
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.engine.flags import shutdown_timeout_seconds
+from ridgeline.engine.version import version_of_image
 from ridgeline.policy.placement import Room, room_for
+from ridgeline.policy.quota import quota_room
+from ridgeline.policy.roll_neighbours import ProtectedPod
 from ridgeline.policy.roll_plan import RollPlan
 
 LONGEST_START_SECONDS: Final = 3600.0
 """A Pod that became Ready later than this after its start had lost its readiness meanwhile."""
 
+FIRST_TO_DRAIN: Final = (0, 18)
+"""The first vLLM release with `--shutdown-timeout` (vllm-project/vllm PR 34730)."""
+
 
 def roll_plan(
-    target: ResolvedTarget, pods: tuple[PodObject, ...], around: Surroundings | None
+    target: ResolvedTarget,
+    pods: tuple[PodObject, ...],
+    around: Surroundings | None,
+    *,
+    learned_starts: Mapping[str, float] | None = None,
+    longest_answer_seconds: float | None = None,
 ) -> RollPlan:
-    """Return what decides how a roll of a target goes."""
+    """Return what decides how a roll of a target goes.
+
+    Args:
+        target: The target.
+        pods: Its Pods.
+        around: What surrounds it, as far as it can be read.
+        learned_starts: Seconds that a start took, by profile.
+        longest_answer_seconds: How long its longest answers take; `None` when not known.
+    """
     deployment, shape = target.deployment, target.deployment.shape
     timing = shape.timing.get(target.container.name)
     budget = None
@@ -36,6 +57,15 @@ def roll_plan(
         start_seconds=_start_seconds(pods),
         grace_seconds=shape.grace,
         drain_seconds=pre_stop + shutdown_timeout_seconds(target.container.words),
+        start_seconds_by_profile=learned_starts or {},
+        drains=_drains(target.container.image),
+        longest_answer_seconds=longest_answer_seconds,
+        quota=_quota(target, around),
+        autoscaler=around.autoscaler_of(deployment.namespace, deployment.name) if around else None,
+        gang=shape.gang,
+        protected=_protected(pods, shape.protected_by),
+        owner=shape.owner,
+        unread=_unread(around),
     )
 
 
@@ -51,6 +81,40 @@ def _room(target: ResolvedTarget, pods: tuple[PodObject, ...], around: Surroundi
         around.used(),
         frozenset(pod.node for pod in pods if pod.node is not None),
     )
+
+
+def _quota(target: ResolvedTarget, around: Surroundings | None) -> Room:
+    quotas = around.quotas_in(target.deployment.namespace) if around is not None else None
+    if quotas is None:
+        return Room(pods=None, why="ResourceQuotas cannot be read")
+    return quota_room(quotas, target.deployment.shape.cost)
+
+
+def _protected(pods: tuple[PodObject, ...], by_template: str | None) -> tuple[ProtectedPod, ...]:
+    """Return the live Pods that somebody asks not to disrupt, beyond what their template says."""
+    found = (
+        (pod.name, own_protection(pod.protected_by, by_template))
+        for pod in pods
+        if not pod.deleting
+    )
+    return tuple(ProtectedPod(name=name, by=by) for name, by in found if by is not None)
+
+
+def _unread(around: Surroundings | None) -> tuple[str, ...]:
+    shelves = {
+        "PodDisruptionBudgets": around is not None and around.budgets.primed,
+        "ResourceQuotas": around is not None and around.quotas.primed,
+        "HorizontalPodAutoscalers": around is not None and around.autoscalers.primed,
+    }
+    return tuple(kind for kind, readable in shelves.items() if not readable)
+
+
+def _drains(image: str) -> bool | None:
+    version = version_of_image(image)
+    if version is None:
+        return None
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return (major, minor) >= FIRST_TO_DRAIN
 
 
 def _start_seconds(pods: tuple[PodObject, ...]) -> float | None:

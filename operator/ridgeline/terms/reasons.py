@@ -70,6 +70,11 @@ class Reason(StrEnum):
     DISRUPTION_BUDGET = "DisruptionBudget"
     START_BUDGET_TOO_SHORT = "StartBudgetTooShort"
     DRAIN_TOO_SHORT = "DrainTooShort"
+    NO_QUOTA_FOR_SURGE = "NoQuotaForSurge"
+    GANG_SCHEDULED = "GangScheduled"
+    POD_PROTECTED = "PodProtected"
+    SCALING_UNDER_WAY = "ScalingUnderWay"
+    TARGET_OWNED_BY_CONTROLLER = "TargetOwnedByController"
     # New Pods do not start, or do not do what was promised.
     PODS_CRASH = "PodsCrash"
     ENGINE_REFUSES_CONFIG = "EngineRefusesConfig"
@@ -341,8 +346,34 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "Raise startupProbe.failureThreshold or progressDeadlineSeconds in the Deployment.",
     ),
     Reason.DRAIN_TOO_SHORT: Explanation(
-        "The grace period is shorter than the drain that preStop and --shutdown-timeout ask for.",
-        "Raise terminationGracePeriodSeconds in the Deployment.",
+        "The grace period is shorter than the drain that preStop and --shutdown-timeout ask for; "
+        "or, for a roll that can wait, the drain is shorter than the longest answers take.",
+        "Raise terminationGracePeriodSeconds in the Deployment, or --shutdown-timeout (vLLM 0.18 "
+        "and later; earlier ones abort running answers at SIGTERM and need a preStop sleep).",
+    ),
+    Reason.NO_QUOTA_FOR_SURGE: Explanation(
+        "A roll must start a Pod before it may take one away, and a ResourceQuota allows no more.",
+        "Raise the quota, or set maxUnavailable: 1 in the Deployment.",
+    ),
+    Reason.GANG_SCHEDULED: Explanation(
+        "The target's Pods belong to a gang, which a scheduler starts together or not at all: the "
+        "few Pods of a roll may wait for ever.",
+        "Take the gang's label or annotation out of the Deployment (replicas of a server need "
+        "not start together), or set the gang's least number to 1 where the message names a key.",
+    ),
+    Reason.POD_PROTECTED: Explanation(
+        "A live Pod carries an annotation that asks not to disrupt it, and its template does not: "
+        "somebody put it on this Pod.",
+        "Ask who did; when the Pod may go, remove the annotation as the message shows.",
+    ),
+    Reason.SCALING_UNDER_WAY: Explanation(
+        "A HorizontalPodAutoscaler is changing the number of the target's replicas.",
+        "Wait until it is done.",
+    ),
+    Reason.TARGET_OWNED_BY_CONTROLLER: Explanation(
+        "Another controller made the Deployment (ownerReferences) and would put its own Pod "
+        "template back: ridgeline recommends and writes nothing.",
+        "Set the speculative config in the object that the message names; the message shows it.",
     ),
     Reason.PODS_CRASH: Explanation(
         "A new Pod crashed twice; what was there before was put back.",
