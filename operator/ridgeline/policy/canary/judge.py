@@ -66,6 +66,15 @@ traffic. One with less of the tokens alone is slow."""
 EVEN_SHARE: Final = 0.75
 """Of an old replica's tokens: from here to its inverse the two count as asked the same."""
 
+MOST_RATIO: Final = 1000.0
+"""Ratios of times beyond it are all the same: numbers stay finite and can be read."""
+
+LEAST_PERCENT: Final = -1000
+"""The lowest gain that status holds."""
+
+LEAST_CONCURRENCY: Final = 1e-6
+"""Less is no load: nothing is divided by it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
@@ -75,7 +84,8 @@ class Judgement:
         found: The verdict.
         why: The same for a person.
         comparisons: Every number that was compared.
-        gain_percent: How much less time per token the canary takes, `None` while that is not known.
+        gain_percent: How much less time per token the canary takes, at least -1000; `None` while
+            that is not known.
         promised_percent: The same as predicted, `None` without a prediction.
     """
 
@@ -187,17 +197,17 @@ def _ratio(evidence: Evidence, old_curve: Curve | None) -> float | None:
     """Return the canary's time per token by the old side's at the same load; `None`: not alike."""
     new, old = evidence.new, evidence.old
     ours, theirs = new.seconds_per_token, old.seconds_per_token
-    if not ours or not theirs:
+    if not ours or not theirs or min(new.concurrency, old.concurrency) < LEAST_CONCURRENCY:
         return None
     if old_curve is not None:
         here = old_curve.seconds_per_token_at(new.concurrency)
         there = old_curve.seconds_per_token_at(old.concurrency)
-        return ours / (theirs * here / there)
+        return min(ours / (theirs * here / there), MOST_RATIO)
     # Time per token grows with throughput, so a canary that is slower and delivers no more is so,
     # and one that is faster and delivers no less. Else about equal shares of the traffic must do.
     share = _share_of_tokens(evidence)
     if (share - 1.0) * (ours - theirs) <= 0 or EVEN_SHARE <= share <= 1.0 / EVEN_SHARE:
-        return ours / theirs
+        return min(ours / theirs, MOST_RATIO)
     return None
 
 
@@ -284,9 +294,13 @@ def _judged(
         found=found,
         why=Problem(reason=reason, message=told),
         comparisons=compared,
-        gain_percent=round(100.0 * (1.0 - ratio)),
-        promised_percent=None if promised is None else round(100.0 * (1.0 - promised)),
+        gain_percent=_gain(ratio),
+        promised_percent=None if promised is None else _gain(promised),
     )
+
+
+def _gain(ratio: float) -> int:
+    return max(LEAST_PERCENT, round(100.0 * (1.0 - min(ratio, MOST_RATIO))))
 
 
 def _percent(ratio: float) -> str:
