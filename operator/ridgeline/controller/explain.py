@@ -28,6 +28,7 @@ from ridgeline.policy.facts import Problem
 from ridgeline.policy.law.memory import LawMemory
 from ridgeline.policy.law_status import law_memory_of
 from ridgeline.policy.memory import Memory
+from ridgeline.policy.roll_notes import looked_into
 from ridgeline.settings.explain import setting_lines
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from ridgeline.terms.modes import Strategy
@@ -204,7 +205,7 @@ def _basis_lines(view: View) -> tuple[tuple[str, str], ...]:
     lines += (("because", reason) for reason in table.reasons)
     plan = view.facts.plan
     if plan is not None:
-        lines.append(("room for a surge Pod", plan.room.why))
+        lines += looked_into(plan)
     return tuple(lines)
 
 

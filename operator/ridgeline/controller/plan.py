@@ -86,7 +86,7 @@ def _room(target: ResolvedTarget, pods: tuple[PodObject, ...], around: Surroundi
 def _quota(target: ResolvedTarget, around: Surroundings | None) -> Room:
     quotas = around.quotas_in(target.deployment.namespace) if around is not None else None
     if quotas is None:
-        return Room(pods=None, why="ResourceQuotas cannot be read")
+        return Room(pods=None, why="not known: ResourceQuotas cannot be read")
     return quota_room(quotas, target.deployment.shape.cost)
 
 
