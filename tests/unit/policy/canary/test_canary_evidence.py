@@ -75,6 +75,8 @@ def test_a_pod_that_joins_late_is_left_out_for_its_own_warm_up(profile: str) -> 
 )
 def test_a_replica_that_is_not_seen_whole_is_not_counted(unseen: ReplicaFacts) -> None:
     assert seen(facts(OLD, unseen), seconds=600.0).windows == 0
+    beside = replace(unseen, name="old", profile="none")
+    assert seen(facts(beside, CANARY), seconds=600.0).windows == 0
 
 
 def test_no_window_counts_without_a_replica_on_each_side() -> None:

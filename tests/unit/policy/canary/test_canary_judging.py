@@ -99,6 +99,14 @@ def test_nothing_is_said_of_a_canary_that_was_not_asked(new: Group, old: Group) 
         assert judged.why.reason is Reason.CANARY_UNDER_WAY
 
 
+def test_nothing_is_divided_by_a_load_that_is_none() -> None:
+    for tiny in (5e-324, 1e-308, 1e-9):
+        ghost = replace(side(0.02), request_seconds=tiny)
+        for new, old in ((side(0.02), ghost), (ghost, side(0.02)), (ghost, ghost)):
+            for curve in (LINEAR, None):
+                assert judge(evidence(new, old), curve, curve, NOW).found is Found.NOT_YET
+
+
 def test_nothing_is_said_before_there_were_enough_windows() -> None:
     assert found(side(0.10), windows=LEAST_WINDOWS - 1)[0] is Found.NOT_YET
     assert found(side(0.10), windows=LEAST_WINDOWS)[0] is Found.WORSE
@@ -123,6 +131,9 @@ def test_the_old_side_is_brought_to_the_load_of_the_canary() -> None:
         (0.010, 12.0, Found.BETTER),
         # Asked for as much, and slower with more requests at a time.
         (0.026, 8.0 * 1.3, Found.WORSE),
+        (0.026, 8.0 * 1.3 * 1.32, Found.WORSE),
+        (0.026, 8.0 * 1.3 * 1.35, Found.NOT_YET),
+        (0.014, 8.0 * 0.7 * 0.76, Found.BETTER),
         # More of everything: it may be slow only because more is asked of it.
         (0.026, 8.0 * 1.3 * 1.5, Found.NOT_YET),
         # Less of everything: it may be fast only because little is asked of it.
@@ -174,7 +185,8 @@ def test_answers_of_another_length_fail_a_canary_however_fast_it_is(
 
 @pytest.mark.parametrize("length", [160.0, 300.0, 590.0])
 def test_answers_of_about_the_same_length_say_nothing(length: float) -> None:
-    assert judge(answers(length), None, None, NOW).found is Found.BETTER
+    for count in (100.0, 100_000.0):
+        assert judge(answers(length, count=count), None, None, NOW).found is Found.BETTER
 
 
 def test_few_answers_must_differ_more() -> None:
@@ -200,6 +212,16 @@ def test_answers_that_end_for_other_reasons_fail_it(
     if fails:
         assert "end with" in judged.why.message
         assert judged.comparisons[0].value > judged.comparisons[0].limit
+
+
+def test_few_answers_must_end_more_differently() -> None:
+    # 3 · √(0.25 · 2/30) = 0.39 with as many on each side.
+    def ends(long: float) -> Group:
+        return side(0.010, finished=(("length", long), ("stop", 30.0 - long)), answer=300.0)
+
+    old = ends(10.0)
+    assert judge(evidence(ends(20.0), old), None, None, NOW).why.reason is Reason.CANARY_ALIKE
+    assert judge(evidence(ends(22.0), old), None, None, NOW).why.reason is Reason.ANSWERS_DIFFER
 
 
 def test_answers_are_not_compared_while_only_short_ones_can_have_finished() -> None:
