@@ -148,6 +148,7 @@ def rollout_of(deployment: DeploymentObject) -> RolloutFacts | None:
         updated=deployment.updated_replicas if seen else 0,
         available=deployment.available_replicas,
         desired=deployment.replicas,
+        old=max(0, deployment.current_replicas - deployment.updated_replicas) if seen else None,
         paused=deployment.paused,
         observed=seen,
         deadline_exceeded=deployment.progress_deadline_exceeded,

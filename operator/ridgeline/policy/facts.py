@@ -56,8 +56,14 @@ class EngineFacts:
         queue_seconds_per_second: Mean number of requests in the queue over the window, from the
             queue time of requests that left it.
         ttft_seconds: Mean time to the first token.
-        finished_per_second: Requests per second that finished, by vLLM's finish reason; `None` when
-            that is not exported.
+        finished_per_second: Requests per second that finished, by vLLM's finish reason, in the
+            order of the reasons and at most eight of them (the rest are summed as `other`); a
+            reason that nothing finished with may be there with 0. `None` when not exported.
+        longest_answer_seconds: Upper bound of the time that the longest request of about the last
+            hour took from its arrival to its end; `None` when none finished or nobody tells. Only
+            requests that finished count: shortly after a start those were short.
+        longest_answer_unbounded: Whether the longest took longer than any bound of the histogram:
+            `longest_answer_seconds` is then the highest bound, a lower one.
         not_finite: Names of the signals that came back as NaN or infinite.
     """
 
@@ -89,6 +95,8 @@ class EngineFacts:
     queue_seconds_per_second: float | None = None
     ttft_seconds: float | None = None
     finished_per_second: tuple[tuple[str, float], ...] | None = None
+    longest_answer_seconds: float | None = None
+    longest_answer_unbounded: bool = False
     not_finite: tuple[str, ...] = ()
 
 
@@ -121,6 +129,7 @@ class RolloutFacts:
     Attributes:
         updated: Pods of the newest template.
         available: Pods that are available, of any template.
+        old: Pods of other templates; `None` where that is not told.
         desired: Replicas asked for.
         paused: Whether somebody paused the rollout.
         observed: Whether the Deployment controller has seen the newest spec.
@@ -130,6 +139,7 @@ class RolloutFacts:
     updated: int
     available: int
     desired: int
+    old: int | None = None
     paused: bool = False
     observed: bool = True
     deadline_exceeded: bool = False

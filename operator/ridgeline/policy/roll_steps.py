@@ -146,10 +146,11 @@ def _of_canary(
     if now - roll.stage_at > settings.canary_deadline_seconds:
         return _too_late(roll, watched, settings)
     rollout = target.rollout
-    if rollout is None:
-        # Only a trial gets here: the rest followed before it could be held back.
+    if rollout is None or (rollout.old == 0 and rollout.updated > 0):
         told = f"the rest followed {roll.to_profile} before it could be held back"
-        return NextStep(step=Step.UNDO, why=_problem(Reason.TRIAL_ENDED, told))
+        if roll.way is RollWay.TRIAL:
+            return NextStep(step=Step.UNDO, why=_problem(Reason.TRIAL_ENDED, told))
+        return NextStep(step=Step.PROMOTE, why=_problem(Reason.CANARY_NOT_JUDGED, told))
     if not rollout.paused and rollout.observed and rollout.updated > 0:
         return NextStep(step=Step.PAUSE, why=_under_way(roll, watched))
     return NextStep(step=Step.WAIT, why=_under_way(roll, watched))

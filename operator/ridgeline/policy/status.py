@@ -39,6 +39,9 @@ Document = Mapping[str, Any]
 CALM: Final = frozenset({Reason.BEST_PROFILE_ACTIVE, Reason.INSIDE_BAND, Reason.DWELLING})
 """Reasons between which a fleet near a border goes to and fro without anything happening."""
 
+GOES_ON: Final = frozenset({Reason.CANARY_UNDER_WAY})
+"""Reasons whose message tells how far something has come."""
+
 CALM_SECONDS: Final = 60.0
 """Going to and fro between calm reasons is written at most this often."""
 
@@ -245,6 +248,7 @@ def _last_decision(report: Report, previous: Document) -> dict[str, Any] | None:
         return dict(before) or None
     turned = _recommended_now(report) != previous.get("recommendedProfile")
     same = before.get("reason") == told.reason.value and not turned
+    same = same and not _has_gone_on(told, before, report.now)
     if same or _to_and_fro(report, previous):
         return dict(before)
     return {
@@ -252,6 +256,13 @@ def _last_decision(report: Report, previous: Document) -> dict[str, Any] | None:
         "reason": told.reason.value,
         "message": clean_text(told.message, _MESSAGE_LIMIT),
     }
+
+
+def _has_gone_on(told: Problem, before: Document, now: float) -> bool:
+    """Tell whether what takes minutes has gone on since it was told: once a minute is enough."""
+    made_at = _moment(before.get("time"))
+    moved = told.reason in GOES_ON and before.get("message") != told.message
+    return moved and made_at is not None and not 0 <= now - made_at < CALM_SECONDS
 
 
 def _told(report: Report) -> Problem | None:
