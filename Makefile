@@ -47,6 +47,7 @@ lint: setup ## Check style, types, import contracts, generated files
 	@for page in reasons configuration metrics cli; do \
 	  $(BIN)/python -m tests.tools.$$page --check docs/reference/$$page.md || exit 1; done
 	@$(BIN)/python -m tests.tools.chart --check
+	@$(BIN)/python -m tests.tools.guard --check
 	@$(BIN)/yamllint --strict crds deploy
 	@test ! -e operator/__init__.py || { echo "operator/__init__.py shadows the standard library"; exit 1; }
 
@@ -62,6 +63,7 @@ crds: setup ## Generate crds/, the copies in chart and kustomize, and pages of d
 	@for page in reasons configuration metrics cli; do \
 	  $(BIN)/python -m tests.tools.$$page docs/reference/$$page.md || exit 1; done
 	@$(BIN)/python -m tests.tools.chart
+	@$(BIN)/python -m tests.tools.guard
 	@$(BIN)/python -m tests.tools.kustomize
 
 docs: crds
