@@ -31,13 +31,21 @@ import orjson
 from ridgeline.telemetry.client import Credentials, PrometheusClient
 from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.parse import Answer, parse_answer
-from ridgeline.telemetry.queries import ENGINE_LABEL, FAST, POSITION_LABEL, REGISTRY, SLOW
+from ridgeline.telemetry.queries import (
+    ENGINE_LABEL,
+    FAST,
+    POSITION_LABEL,
+    REASON_LABEL,
+    REGISTRY,
+    SLOW,
+)
 from ridgeline.telemetry.reader import TelemetryReader
 
 NOW = 1_800_000_000.0
 TICK_SECONDS = 15.0
 TICKS_PER_CYCLE = 5
 LOOKAHEAD = 4
+REASONS = ("stop", "length", "abort", "error", "repetition")
 SERVINGS = (1, 10, 100, 1000)
 REPLICAS_PER_SERVING = 20
 SEED = 6
@@ -232,7 +240,8 @@ def answers(replicas: int) -> dict[str, bytes]:
 
 def _answer(name: str, pods: list[tuple[str, str]], numbers: random.Random) -> bytes:
     labels = REGISTRY[name].labels
-    positions = range(LOOKAHEAD) if POSITION_LABEL in labels else range(1)
+    parts = {POSITION_LABEL: LOOKAHEAD, REASON_LABEL: len(REASONS)}
+    positions = range(max(parts.get(label, 1) for label in ("", *labels)))
     result = []
     for namespace, pod in pods:
         for position in positions:
@@ -241,6 +250,8 @@ def _answer(name: str, pods: list[tuple[str, str]], numbers: random.Random) -> b
                 metric = {ENGINE_LABEL: "0"} | metric
             if POSITION_LABEL in labels:
                 metric[POSITION_LABEL] = str(position)
+            if REASON_LABEL in labels:
+                metric[REASON_LABEL] = REASONS[position]
             result.append({"metric": metric, "value": [NOW, _value(name, position, numbers)]})
     data = {"resultType": "vector", "result": result}
     return json.dumps({"status": "success", "data": data}, separators=(",", ":")).encode()
@@ -255,13 +266,18 @@ def _value(name: str, position: int, numbers: random.Random) -> str:
         "drafts": 300.0,
         "draft_tokens": 1200.0,
         "accepted_per_position": 200.0 / (position + 1),
+        "finished": 5.0 / (position + 1),
+        "longest_answer": 120.0,
+        "longest_answer_beyond": 0.0,
         "scrapes": 1.0,
         "process_spread": 0.0,
         "tpot_p99_lower": 0.01,
         "tpot_p99": 0.02,
         "tpot_p99_upper": 0.025,
     }.get(name, 10.0)
-    counted = name.startswith(("scrapes", "process", "tpot_p99", "running", "waiting"))
+    counted = name.startswith(
+        ("scrapes", "process", "tpot_p99", "running", "waiting", "longest_answer")
+    )
     return repr(middle) if counted else repr(middle * numbers.uniform(0.999, 1.001))
 
 

@@ -184,6 +184,19 @@ def bucket_bounds(
     return (low, high) if fits else None
 
 
+def longest_answer(bound: float | None, beyond: float | None) -> tuple[float | None, bool]:
+    """Bound of the longest answer, and whether the longest is above it.
+
+    Args:
+        bound: Upper bound of its histogram bucket, or the highest bound when it is above that.
+        beyond: How many answers were above the highest bound; where that is unknown, nobody knows
+            which kind of bound it is, and none is told.
+    """
+    if bound is None or beyond is None:
+        return None, False
+    return _as_written(bound), beyond > 0
+
+
 @lru_cache(maxsize=1024)
 def _as_written(bound: float) -> float:
     """A bound without the last figures, which interpolation may have changed."""

@@ -110,7 +110,6 @@ def _engine(
     facts.generated_tokens_per_second = generated
     facts.step_seconds, facts.acceptance_length, facts.tpot_seconds = ratios
     _set_slow(facts, slow)
-    facts.finished_per_second = None
     facts.not_finite = not_finite
     return sealed(facts)
 
@@ -126,6 +125,9 @@ def _set_slow(facts: Any, slow: SlowNumbers) -> None:
         facts.acceptance,
         facts.tpot_p99_seconds,
         facts.tpot_p99_bounds,
+        facts.finished_per_second,
+        facts.longest_answer_seconds,
+        facts.longest_answer_unbounded,
         facts.running,
         facts.waiting,
         facts.waiting_for_capacity,

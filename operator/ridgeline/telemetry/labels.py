@@ -11,7 +11,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 import msgspec
 
 from ridgeline.telemetry.errors import MalformedError
-from ridgeline.telemetry.named_query import ENGINE_LABEL, POSITION_LABEL
+from ridgeline.telemetry.finish_reasons import reason_of
+from ridgeline.telemetry.named_query import ENGINE_LABEL, POSITION_LABEL, REASON_LABEL
 
 ONLY_ENGINE: Final = "0"
 """Name of the engine of servers that do not label their series with one (vLLM's V0 engine)."""
@@ -91,7 +92,9 @@ class LabelBook:
         self.pod_label: Final = pod_label
         self._engines = _Names(self._read_engine)
         self._positions = _Names(self._read_position)
+        self._reasons = _Names(self._read_reason)
         self._keys: dict[EngineKey, EngineKey] = {}
+        self._words: dict[str, str] = {}
 
     def engines(self, texts: Iterable[bytes]) -> list[EngineKey]:
         """The engine of each series, `NAMELESS` where none is named.
@@ -109,16 +112,26 @@ class LabelBook:
         """
         return self._positions.of(texts)
 
+    def reasons(self, texts: Iterable[bytes]) -> list[tuple[str, EngineKey]]:
+        """The finish reason, as `reason_of` names it, and the engine of each series.
+
+        Raises:
+            MalformedError: Labels are no texts.
+        """
+        return self._reasons.of(texts)
+
     def turn(self) -> None:
         """Begin a new generation, and forget what the last one did not ask for."""
         self._engines.turn()
         self._positions.turn()
+        self._reasons.turn()
         self._keys.clear()
+        self._words.clear()
 
     @property
     def texts_known(self) -> int:
         """How many texts it remembers."""
-        return len(self._engines) + len(self._positions)
+        return len(self._engines) + len(self._positions) + len(self._reasons)
 
     def _read_engine(self, text: bytes) -> EngineKey:
         return self._key(read_labels(text))
@@ -129,6 +142,12 @@ class LabelBook:
         if not (position.isascii() and position.isdigit() and len(position) <= 4):
             raise MalformedError(f"label position is {position!r:.60}, expected a whole number")
         return int(position), self._key(labels)
+
+    def _read_reason(self, text: bytes) -> tuple[str, EngineKey]:
+        labels = read_labels(text)
+        reason = reason_of(labels.get(REASON_LABEL))
+        # The same few words for all engines: once in memory.
+        return self._words.setdefault(reason, reason), self._key(labels)
 
     def _key(self, labels: dict[str, str]) -> EngineKey:
         """One and the same object for the same engine: such keys are found fastest."""

@@ -9,6 +9,7 @@ from ridgeline.telemetry.endpoint import Endpoint, Matcher
 
 ENGINE_LABEL: Final = "engine"
 POSITION_LABEL: Final = "position"
+REASON_LABEL: Final = "finished_reason"
 
 AGE_STEPS: Final = 8
 """Steps in which the newest sample of a failing target is looked for within the window."""

@@ -14,6 +14,7 @@ from typing import Final, Literal, NoReturn
 import msgspec
 
 from ridgeline.telemetry.errors import MalformedError, TooLargeError
+from ridgeline.telemetry.finish_reasons import Finished, finished_of
 from ridgeline.telemetry.labels import NAMELESS, ONLY_ENGINE, EngineKey, LabelBook, read_labels
 from ridgeline.telemetry.partial import partial_remarks
 
@@ -23,6 +24,7 @@ __all__ = [
     "EngineKey",
     "Sample",
     "SignalTable",
+    "finished_table",
     "number",
     "parse_answer",
     "parse_document",
@@ -255,6 +257,32 @@ def position_tables(answer: Answer, book: LabelBook) -> Mapping[int, SignalTable
         keys.append(key)
         values.append(value)
     return {position: _table(*series, book) for position, series in sorted(grouped.items())}
+
+
+def finished_table(
+    answer: Answer, book: LabelBook
+) -> tuple[SignalTable, Mapping[EngineKey, Finished]]:
+    """Order the samples of an answer by engine, then by finish reason.
+
+    Returns:
+        Requests per second that finished, in all and by reason. An engine of which a reason's
+        number is NaN or infinite has neither.
+
+    Raises:
+        MalformedError: Labels are no texts.
+    """
+    rates: dict[EngineKey, list[tuple[str, float | None]]] = {}
+    for (reason, key), value in zip(book.reasons(answer.labels), answer.values, strict=True):
+        rates.setdefault(key, []).append((reason, value))
+    # The fast queries remark on series without a name, as on two servers under one.
+    rates.pop(NAMELESS, None)
+    by_reason = {key: finished for key in rates if (finished := finished_of(rates[key]))}
+    table = SignalTable(
+        values={key: sum(rate for _, rate in each) for key, each in by_reason.items()},
+        not_finite=frozenset(k for k, each in rates.items() if None in (rate for _, rate in each)),
+        series=len(answer.labels),
+    )
+    return table, by_reason
 
 
 def _table(

@@ -1,5 +1,6 @@
 """Pieces of PromQL that several named queries share; each asks all engines at once."""
 
+from collections.abc import Callable
 from typing import Final
 
 RATE: Final = ("by", "matchers", "window")
@@ -10,9 +11,15 @@ NOW: Final = ("by", "matchers")
 ITL: Final = "vllm:inter_token_latency_seconds"
 OLD_ITL: Final = "vllm:time_per_output_token_seconds"
 TPOT: Final = "vllm:request_time_per_output_token_seconds"
+E2E: Final = "vllm:e2e_request_latency_seconds"
 TOKENS: Final = "vllm:generation_tokens_total"
 CREATED: Final = "vllm:generation_tokens_created"
 P99: Final = 0.99
+
+LATELY: Final = "1h"
+"""How far back the longest answer is looked for."""
+_RESETS_SINCE: Final = "65m"
+"""`LATELY`, and the five minutes within which a store takes a sample for one of that moment."""
 
 _NEXT_TO_ZERO: Final = "1e-300"
 """A quantile so low that it is the lower bound of the first bucket with anything in it."""
@@ -56,6 +63,43 @@ def bucket_bound(histogram: str, *, upper: bool) -> str:
     count = f"sum by ($by) (rate({histogram}_count{{$matchers}}[$window]))"
     step = f"{_buckets(histogram)} >= bool on ($by) group_left () ({P99} * ({count} > 0))"
     return f"histogram_quantile({1 if upper else _NEXT_TO_ZERO}, {step})"
+
+
+def longest(histogram: str) -> str:
+    """Upper bound of the highest bucket that observed anything lately; nothing where none did.
+
+    The highest quantile is the bound of that bucket, or where the last one observed something,
+    which has none, the highest bound that there is.
+    """
+    counts = _lately(
+        histogram, lambda at: f"max by ($by, le) ({histogram}_bucket{{$matchers}}{at})"
+    )
+    return f"histogram_quantile(1, {counts}) >= 0"
+
+
+def beyond_all_bounds(histogram: str) -> str:
+    """How many observations of lately were above the highest bound of a histogram."""
+
+    def above(at: str) -> str:
+        bounded = f'{histogram}_bucket{{le!="+Inf"$more_matchers}}{at}'
+        return f"max by ($by) ({histogram}_count{{$matchers}}{at}) - max by ($by) ({bounded})"
+
+    return _lately(histogram, lambda at: f"({above(at)})")
+
+
+def _lately(histogram: str, counts: Callable[[str], str]) -> str:
+    """Growth of whole counts since an hour ago; all of them where the server is younger than that.
+
+    `increase` would decode every sample of the hour of every bucket, and scales each bucket by
+    another factor, after which equal growths differ; differences of two samples are exact.
+
+    Args:
+        histogram: Whose resets make the counts begin anew.
+        counts: Gives the counts, with a modifier of time behind each selector.
+    """
+    steady = f"max by ($by) (resets({histogram}_count{{$matchers}}[{_RESETS_SINCE}])) == 0"
+    growth = f"{counts('')} - {counts(f' offset {LATELY}')}"
+    return f"({growth} and on ($by) {steady} or {counts('')})"
 
 
 def _buckets(histogram: str) -> str:

@@ -18,11 +18,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from ridgeline.telemetry.answer_queries import ANSWER_QUERIES
 from ridgeline.telemetry.fast_queries import FAST_QUERIES
 from ridgeline.telemetry.named_query import (
     AGE_STEPS,
     ENGINE_LABEL,
     POSITION_LABEL,
+    REASON_LABEL,
     Cadence,
     NamedQuery,
     QueryContext,
@@ -42,6 +44,7 @@ __all__ = [
     "ENGINE_LABEL",
     "FAST",
     "POSITION_LABEL",
+    "REASON_LABEL",
     "REGISTRY",
     "SLOW",
     "Cadence",
@@ -55,6 +58,7 @@ _SLOW_QUERIES: Final = (
     *STEP_QUERIES,
     *LOAD_QUERIES,
     *LATENCY_QUERIES,
+    *ANSWER_QUERIES,
     *IDENTITY_QUERIES,
     *GPU_QUERIES,
 )

@@ -17,11 +17,19 @@ from ridgeline.telemetry.backoff import Backoff
 from ridgeline.telemetry.client import Credentials, PrometheusClient
 from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.errors import MalformedError, TelemetryError
+from ridgeline.telemetry.finish_reasons import Finished
 from ridgeline.telemetry.labels import EngineKey, LabelBook
-from ridgeline.telemetry.parse import Answer, SignalTable, position_tables, signal_table
+from ridgeline.telemetry.parse import (
+    Answer,
+    SignalTable,
+    finished_table,
+    position_tables,
+    signal_table,
+)
 from ridgeline.telemetry.queries import (
     FAST,
     POSITION_LABEL,
+    REASON_LABEL,
     REGISTRY,
     SLOW,
     query_context,
@@ -44,6 +52,7 @@ class _Asked:
     seconds: float
     table: SignalTable | None = None
     positions: Mapping[int, SignalTable] = field(default_factory=dict)
+    finished: Mapping[EngineKey, Finished] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()
     error: str | None = None
@@ -157,6 +166,7 @@ class TelemetryReader:
                     table=outcome.table,
                     request_steps=request_steps,
                     positions=outcome.positions,
+                    finished=outcome.finished,
                 )
         self._slow_view = None
         return asked
@@ -191,26 +201,33 @@ class TelemetryReader:
             answer = await self._client.query(
                 self.promql[name], time=now, deadline=deadline, credentials=credentials
             )
-            table, positions = self._tables(name, answer)
+            table, positions, finished = self._tables(name, answer)
         except TelemetryError as error:
             return _Asked(seconds=loop.time() - started, error=str(error))
         return _Asked(
             seconds=loop.time() - started,
             table=table,
             positions=positions,
+            finished=finished,
             warnings=answer.warnings,
             partial=answer.partial,
         )
 
-    def _tables(self, name: str, answer: Answer) -> tuple[SignalTable, Mapping[int, SignalTable]]:
-        """Order an answer by engine, and by position where it has them.
+    def _tables(
+        self, name: str, answer: Answer
+    ) -> tuple[SignalTable, Mapping[int, SignalTable], Mapping[EngineKey, Finished]]:
+        """Order an answer by engine, and by position or finish reason where it has them.
 
         Raises:
             MalformedError: Its labels cannot be used.
         """
+        labels = REGISTRY[name].labels
         try:
-            if POSITION_LABEL not in REGISTRY[name].labels:
-                return signal_table(answer, self._book), {}
+            if REASON_LABEL in labels:
+                table, finished = finished_table(answer, self._book)
+                return table, {}, finished
+            if POSITION_LABEL not in labels:
+                return signal_table(answer, self._book), {}, {}
             positions = position_tables(answer, self._book)
         except MalformedError as error:
             raise MalformedError(
@@ -219,7 +236,7 @@ class TelemetryReader:
         # Engines that any position calls not finite, so that a later position's NaN is not missed.
         broken = frozenset[EngineKey]().union(*(each.not_finite for each in positions.values()))
         first = positions.get(0, SignalTable(values={}))
-        return replace(first, not_finite=broken, series=len(answer.labels)), positions
+        return replace(first, not_finite=broken, series=len(answer.labels)), positions, {}
 
     def _usable_slow(self, now: float) -> SlowView:
         """What slow tables within their age limit tell; the rest is forgotten."""

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from ridgeline.telemetry.errors import MalformedError, TooLargeError
+from ridgeline.telemetry.named_query import REASON_LABEL
 
 ONLY_ENGINE: Final = "0"
 """Name of the engine of servers that do not label their series with one."""
@@ -23,6 +24,8 @@ ONLY_ENGINE: Final = "0"
 _ITL: Final = "vllm:inter_token_latency_seconds"
 _OLD_ITL: Final = "vllm:time_per_output_token_seconds"
 _TPOT: Final = "vllm:request_time_per_output_token_seconds"
+_E2E: Final = "vllm:e2e_request_latency_seconds"
+_SUCCESS: Final = "vllm:request_success_total"
 _PER_POSITION: Final = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 _BY_SOURCE: Final = "vllm:prompt_tokens_by_source_total"
 _BY_REASON: Final = "vllm:num_requests_waiting_by_reason"
@@ -59,6 +62,7 @@ GAUGES: Final[Mapping[str, tuple[str, ...]]] = {
 HISTOGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "tpot_p99": (_TPOT,),
     "step_latency_p99": (_ITL, _OLD_ITL),
+    "longest_answer": (_E2E,),
 }
 """Histograms that a quantile is read from, by signal: their names, the newest first."""
 
@@ -83,7 +87,7 @@ _RANK: Final[Mapping[str, int]] = {
 _BUCKETS: Final[Mapping[str, tuple[str, str]]] = {
     f"{name}_bucket": (signal, name) for signal, names in HISTOGRAMS.items() for name in names
 }
-_WANTED: Final = frozenset({*_VALUES, *_BUCKETS, _CREATED, _PROCESS_START, _PER_POSITION})
+_WANTED: Final = frozenset({*_VALUES, *_BUCKETS, _CREATED, _PROCESS_START, _PER_POSITION, _SUCCESS})
 _NAME_ENDS: Final = re.compile(r"[{\s]")
 
 
@@ -94,6 +98,7 @@ class EngineTotals:
     Attributes:
         values: By name of `COUNTERS` and `GAUGES`; finite and not negative.
         accepted: Accepted tokens by draft position, the first draft's at 0.
+        finished: Finished requests by the label of the reason, as it came.
         histograms: By name of `HISTOGRAMS`.
         not_finite: Signals that are NaN or infinite.
         created: When the engine's series were made, epoch seconds; `None` where the server does
@@ -103,6 +108,7 @@ class EngineTotals:
 
     values: Mapping[str, float]
     accepted: tuple[float, ...] = ()
+    finished: Mapping[str, float] = field(default_factory=dict)
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
     not_finite: tuple[str, ...] = ()
     created: float | None = None
@@ -116,6 +122,7 @@ class _Engine:
     values: dict[str, float] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
     accepted: dict[int, float] = field(default_factory=dict)
+    finished: dict[str, float] = field(default_factory=dict)
     buckets: dict[str, dict[float, float]] = field(default_factory=dict)
     not_finite: set[str] = field(default_factory=set)
     twice: set[str] = field(default_factory=set)
@@ -162,6 +169,8 @@ def _take(engine: _Engine, sample: Sample) -> None:
         _take_bucket(engine, sample, value)
     elif name == _PER_POSITION:
         _take_position(engine, sample, value)
+    elif name == _SUCCESS:
+        _take_finished(engine, sample, value)
     elif name == _CREATED:
         engine.created = value
     else:
@@ -195,6 +204,15 @@ def _take_position(engine: _Engine, sample: Sample, value: float) -> None:
     engine.accepted[int(position)] = value
 
 
+def _take_finished(engine: _Engine, sample: Sample, value: float) -> None:
+    reason = sample.labels.get(REASON_LABEL, "")
+    if reason in engine.finished:
+        engine.twice.add(sample.name)
+    if not math.isfinite(value):
+        engine.not_finite.add("finished")
+    engine.finished[reason] = value
+
+
 def _take_bucket(engine: _Engine, sample: Sample, value: float) -> None:
     name = _BUCKETS[sample.name][1]
     try:
@@ -218,6 +236,7 @@ def _totals(engine: _Engine, process: float | None) -> EngineTotals:
     return EngineTotals(
         values=engine.values,
         accepted=_prefix(engine.accepted),
+        finished=engine.finished if _usable(engine.finished.values()) else {},
         histograms=_histograms(engine.buckets),
         not_finite=tuple(sorted(engine.not_finite)),
         created=_finite(engine.created),
@@ -232,8 +251,11 @@ def _finite(value: float | None) -> float | None:
 def _prefix(accepted: Mapping[int, float]) -> tuple[float, ...]:
     """Positions from the first on without a gap; none when a number is missing."""
     values = [accepted.get(position, math.nan) for position in range(len(accepted))]
-    whole = all(math.isfinite(value) and value >= 0 for value in values)
-    return tuple(values) if whole else ()
+    return tuple(values) if _usable(values) else ()
+
+
+def _usable(values: Iterable[float]) -> bool:
+    return all(math.isfinite(value) and value >= 0 for value in values)
 
 
 def _histograms(buckets: Mapping[str, Mapping[float, float]]) -> dict[str, Histogram]:
@@ -244,7 +266,7 @@ def _histograms(buckets: Mapping[str, Mapping[float, float]]) -> dict[str, Histo
             continue
         bounds = tuple(sorted(counts))
         values = tuple(counts[bound] for bound in bounds)
-        if math.isinf(bounds[-1]) and all(math.isfinite(each) and each >= 0 for each in values):
+        if math.isinf(bounds[-1]) and _usable(values):
             found[signal] = _shared(bounds), values
     return found
 

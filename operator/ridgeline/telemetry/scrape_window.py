@@ -6,10 +6,13 @@ another start, what was kept is dropped and a new window begins, so no rate ever
 """
 
 from collections import deque
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ridgeline.policy.facts import EngineFacts
 from ridgeline.telemetry.arithmetic import fast_numbers, ratio, steady_acceptance, usable
+from ridgeline.telemetry.finish_reasons import Finished, finished_of, reason_of
+from ridgeline.telemetry.scrape_longest import LongestAnswers
 from ridgeline.telemetry.scrape_page import COUNTERS, EngineTotals, Histogram
 from ridgeline.telemetry.scrape_quantile import Quantile, quantile_of
 
@@ -24,6 +27,7 @@ SAME_START_SECONDS: Final = 1.0
 """Starts further apart are two starts; a process tells one time, of which the rounding may vary."""
 
 _P99: Final = 0.99
+_LONGEST: Final = "longest_answer"
 
 
 class _Sample(NamedTuple):
@@ -37,6 +41,7 @@ class EngineWindow:
     def __init__(self, window_seconds: float) -> None:
         self._window_seconds = window_seconds
         self._samples: deque[_Sample] = deque()
+        self._longest = LongestAnswers()
 
     def add(self, at: float, totals: EngineTotals) -> None:
         """Keep the totals of the moment `at` (epoch seconds); what is too old is dropped.
@@ -46,9 +51,11 @@ class EngineWindow:
         samples = self._samples
         if samples and (at <= samples[-1].at or _restarted(samples[-1].totals, totals)):
             samples.clear()
+            self._longest = LongestAnswers()
+        self._longest.add(at, totals.histograms.get(_LONGEST))
         if len(samples) >= 2 and at - samples[-2].at < self._window_seconds / KEPT_SAMPLES:
             samples.pop()
-        samples.append(_Sample(at, totals))
+        samples.append(_Sample(at, _without_longest(totals)))
         self._drop_old(at)
 
     def covered_seconds(self, now: float) -> float:
@@ -71,11 +78,17 @@ class EngineWindow:
             return None
         first, last = self._samples[0], self._samples[-1]
         growth = _Growth(first.totals, last.totals, last.at - first.at)
-        return _facts(engine, max(0.0, now - last.at), growth)
+        return _facts(engine, max(0.0, now - last.at), growth, self._longest.at(now))
 
     def _drop_old(self, now: float) -> None:
         while self._samples and self._samples[0].at <= now - self._window_seconds:
             self._samples.popleft()
+
+
+def _without_longest(totals: EngineTotals) -> EngineTotals:
+    """What is kept for rates: a histogram less in each sample."""
+    kept = {name: each for name, each in totals.histograms.items() if name != _LONGEST}
+    return replace(totals, histograms=kept)
 
 
 def _restarted(old: EngineTotals, new: EngineTotals) -> bool:
@@ -128,6 +141,14 @@ class _Growth:
             drafted_share=ratio(self.rate("drafts"), self.rate("request_steps")),
         )
 
+    def finished(self) -> Finished | None:
+        """Requests per second that finished, by reason; `None` where that is not told."""
+        before, after = self._old.finished, self._new.finished
+        return finished_of(
+            (reason_of(each), (after[each] - before[each]) / self._seconds)
+            for each in sorted(after.keys() & before.keys())
+        )
+
     def not_finite(self) -> tuple[str, ...]:
         """Signals that were NaN or infinite at either moment."""
         return tuple(sorted({*self._old.not_finite, *self._new.not_finite}))
@@ -144,7 +165,9 @@ def _difference(old: Histogram, new: Histogram) -> tuple[float, ...]:
     return tuple(after - before for before, after in zip(old[1], new[1], strict=True))
 
 
-def _facts(engine: str, age: float, growth: _Growth) -> EngineFacts:
+def _facts(
+    engine: str, age: float, growth: _Growth, longest: tuple[float | None, bool]
+) -> EngineFacts:
     rate, gauge = growth.rate, growth.gauge
     numbers = fast_numbers(
         inter_token_seconds=rate("decode_concurrency"),
@@ -182,5 +205,8 @@ def _facts(engine: str, age: float, growth: _Growth) -> EngineFacts:
         waiting_for_capacity=gauge("waiting_for_capacity"),
         queue_seconds_per_second=rate("queue_time"),
         ttft_seconds=ratio(rate("ttft"), rate("first_tokens")),
+        finished_per_second=growth.finished(),
+        longest_answer_seconds=longest[0],
+        longest_answer_unbounded=longest[1],
         not_finite=growth.not_finite(),
     )

@@ -100,5 +100,20 @@ SIGNALS: Final = (
         unknown="`tpot_p99` is, or does not lie between them",
     ),
     _plain("step_latency_p99_seconds", "s per request-step", "step_latency_p99", _NO_STEPS),
+    _plain("finished_per_second", "1/s, by reason", "finished"),
+    Signal(
+        name="longest_answer_seconds",
+        unit="s",
+        made_of=("longest_answer", "longest_answer_beyond"),
+        formula="`longest_answer`",
+        unknown="no request finished in the last hour",
+    ),
+    Signal(
+        name="longest_answer_unbounded",
+        unit="yes or no",
+        made_of=("longest_answer_beyond",),
+        formula="`longest_answer_beyond` above 0",
+        unknown="never: no where `longest_answer_seconds` is unknown",
+    ),
 )
 """Every number of `EngineFacts`, the fast ones first. Ratios are of one evaluation time."""

@@ -10,11 +10,13 @@ from typing import Final, NamedTuple
 
 from ridgeline.telemetry.arithmetic import (
     bucket_bounds,
+    longest_answer,
     ratio,
     steady_acceptance,
     usable,
     usable_values,
 )
+from ridgeline.telemetry.finish_reasons import Finished
 from ridgeline.telemetry.parse import EngineKey, SignalTable
 
 SAME_PROCESS_SECONDS: Final = 0.001
@@ -32,12 +34,14 @@ class SlowTables:
         table: The signal by engine; of accepted tokens, position 0.
         request_steps: Request-steps of the same evaluation time.
         positions: Tables by draft position; empty for other signals.
+        finished: Finished requests by reason, by engine; empty for other signals.
     """
 
     taken_at: float
     table: SignalTable
     request_steps: SignalTable
     positions: Mapping[int, SignalTable] = field(default_factory=dict)
+    finished: Mapping[EngineKey, Finished] = field(default_factory=dict)
 
 
 class SlowNumbers(NamedTuple):
@@ -55,6 +59,9 @@ class SlowNumbers(NamedTuple):
     acceptance: tuple[float, ...] | None = None
     tpot_p99_seconds: float | None = None
     tpot_p99_bounds: tuple[float, float] | None = None
+    finished_per_second: Finished | None = None
+    longest_answer_seconds: float | None = None
+    longest_answer_unbounded: bool = False
     running: float | None = None
     waiting: float | None = None
     waiting_for_capacity: float | None = None
@@ -181,6 +188,8 @@ def _numbers(slow: Mapping[str, SlowTables]) -> Mapping[EngineKey, SlowNumbers]:
     draft_tokens, p99 = _column(slow, "draft_tokens"), _column(slow, "tpot_p99")
     plain = [_column(slow, name).get for name in _PLAIN]
     several, acceptance, bounds = _several_processes(slow), _acceptance(slow), _bounds(slow)
+    finished = slow["finished"].finished if "finished" in slow else {}
+    longest = _longest(slow)
     numbers = {}
     for key in _all_keys(slow):
         drafted_share = ratio(drafts.get(key), drafts_beside.get(key))
@@ -193,6 +202,8 @@ def _numbers(slow: Mapping[str, SlowTables]) -> Mapping[EngineKey, SlowNumbers]:
             acceptance(key, drafted_share),
             p99.get(key),
             bounds(key),
+            finished.get(key),
+            *longest(key),
             *[get(key) for get in plain],
         )
     return numbers
@@ -230,6 +241,16 @@ def _bounds(
     names = ("tpot_p99", "tpot_p99_lower", "tpot_p99_upper")
     value, lower, upper = (_column(slow, name).get for name in names)
     return lambda key: bucket_bounds(value(key), lower(key), upper(key))
+
+
+def _longest(
+    slow: Mapping[str, SlowTables],
+) -> Callable[[EngineKey], tuple[float | None, bool]]:
+    """How to find the bound of an engine's longest answer, and whether it took longer."""
+    if not _same_time(slow, "longest_answer", "longest_answer_beyond"):
+        return lambda key: (None, False)  # noqa: ARG005 - unknown for every engine
+    bound, beyond = (_column(slow, n).get for n in ("longest_answer", "longest_answer_beyond"))
+    return lambda key: longest_answer(bound(key), beyond(key))
 
 
 def _acceptance(

@@ -24,7 +24,9 @@ LOAD_SECONDS = 20.0
 
 _PAGES = Path(__file__).with_name("pages")
 _LINE = re.compile(r"(?P<series>[^ ]+) (?P<value>[^ ]+)")
-_UNREAD = re.compile(r"vllm:(?!inter_token|time_per_output|request_time_per_output)\w+_bucket{")
+_UNREAD = re.compile(
+    r"vllm:(?!inter_token|time_per_output|request_time_per_output|e2e_request)\w+_bucket{"
+)
 """Many series that no query reads; left out, or the exporter could not keep up with its scrapes."""
 _GAUGE = re.compile(r"vllm:(num_requests_|kv_cache_usage_perc)|\w+_created")
 
@@ -56,9 +58,8 @@ def _stand_in(version: str) -> Mapping[str, str]:
 def recorded_rate(source: str, series: str) -> float:
     """Increase per second of `series` (with its labels, engine 0) while the load ran."""
     name, _, labels = series.partition("{")
-    inner = ",".join(
-        part for part in ('engine="0"', 'model_name="/models/target"', labels[:-1]) if part
-    )
+    named = ('engine="0"', 'model_name="/models/target"', labels[:-1])
+    inner = ",".join(sorted(part for part in named if part))
     key = f"vllm:{name}{{{inner}}}"
     return (page(source, "after")[key] - page(source, "before")[key]) / LOAD_SECONDS
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from ridgeline.sim.stand_in.contract import DEFAULT_VERSION, contract_for
 
+SHARES: Mapping[str, float] = {"stop": 0.75, "length": 0.25, "abort": 0.0}
+"""How the requests of every made-up load end."""
+
 _SECONDS = 20.0
 _BUCKETS = {
     spec.name: spec.buckets
@@ -22,12 +25,14 @@ class Load:
         step: Step latency, the same for all.
         tokens_per_step: Acceptance length.
         finished_per_second: Requests that finish; each decodes at the same pace.
+        answer: How long each takes from its arrival to its end.
     """
 
     requests: float
     step: float
     tokens_per_step: float
     finished_per_second: float = 2.0
+    answer: float = 45.0
 
     @property
     def tpot(self) -> float:
@@ -38,7 +43,7 @@ class Load:
 MADE_UP: Mapping[str, Load] = {
     "even-plain": Load(requests=8.0, step=0.020, tokens_per_step=1.0),
     "even-speculating": Load(requests=8.0, step=0.060, tokens_per_step=3.0),
-    "crawling": Load(requests=8.0, step=100.0, tokens_per_step=1.0),
+    "crawling": Load(requests=8.0, step=100.0, tokens_per_step=1.0, answer=9000.0),
 }
 """The first two give each token at the same pace; the third is beyond all buckets."""
 
@@ -54,7 +59,10 @@ def made_up_page(load: Load) -> Mapping[str, float]:
         "iteration_tokens_total_count": steps / load.requests,
     }
     page = {_series(name): value for name, value in counters.items()}
+    for reason, share in SHARES.items():
+        page[_series("request_success_total", finished_reason=reason)] = finished * share
     page |= _histogram("inter_token_latency_seconds", load.step, steps)
+    page |= _histogram("e2e_request_latency_seconds", load.answer, finished)
     page |= _histogram("request_time_per_output_token_seconds", load.tpot, finished)
     return page
 

@@ -63,7 +63,7 @@ def nan_sum(text: str) -> str:
 
 def none_finished(text: str) -> str:
     """Long answers under way: histograms of finished requests do not exist yet."""
-    return without(text, "vllm:request_")
+    return without(text, "vllm:request_", "vllm:e2e_request_")
 
 
 def no_engine_label(text: str) -> str:

@@ -11,7 +11,7 @@ from ridgeline.telemetry.parse import EngineKey
 from ridgeline.telemetry.slow import GpuActivity
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from tests.component.telemetry.exporter import recorded_rate
-from tests.component.telemetry.looking import close_to, engines, only, read
+from tests.component.telemetry.looking import RATE_TOLERANCE, close_to, engines, only, read
 from tests.component.telemetry.scene import NAMESPACE, RECORDED, RECORDINGS, STAND_INS, Scene
 from tests.component.telemetry.stand_in_pages import ACCEPTANCE, OUTPUT_TOKENS, PROMPT_TOKENS, USERS
 
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.prometheus
 
 STEPS = "iteration_tokens_total_count"
 PROMPTS = "prompt_tokens_total"
+SUCCESS = "request_success_total"
 DRAFTS = "spec_decode_num_drafts_total"
 
 
@@ -77,6 +78,44 @@ def test_no_request_finished_is_no_mean(snapshot: TelemetrySnapshot) -> None:
     assert only(snapshot, "idle").ttft_seconds is None
     assert snapshot.series["tpot_p99_lower"] == snapshot.series["tpot_p99"]
     assert snapshot.series["tpot_p99_upper"] == snapshot.series["tpot_p99"]
+
+
+def test_how_answers_end(snapshot: TelemetrySnapshot) -> None:
+    """Known from the client's side: every answer was as long as it was allowed to be."""
+    finished = dict(only(snapshot, "speculating").finished_per_second or ())
+    assert finished.pop("length") == close_to("draft-k4", f'{SUCCESS}{{finished_reason="length"}}')
+    assert finished == dict.fromkeys(("abort", "error", "repetition", "stop"), 0.0)
+    made_up = dict(only(snapshot, "even-plain").finished_per_second or ())
+    assert list(made_up) == ["abort", "length", "stop"]
+    assert made_up["stop"] == pytest.approx(3 * made_up["length"])
+    assert made_up["length"] == pytest.approx(0.5, rel=RATE_TOLERANCE)
+
+
+def test_how_answers_end_is_told_of_every_engine_once(snapshot: TelemetrySnapshot) -> None:
+    series = f'{SUCCESS}{{finished_reason="length"}}'
+    twice = dict(only(snapshot, "twice").finished_per_second or ())
+    assert twice["length"] == close_to("draft-k4", series)
+    second = dict(engines(snapshot, "parallel")[1].finished_per_second or ())
+    assert second["length"] == close_to("draft-k4", series, pace=0.5)
+
+
+def test_nothing_finished_is_zero_and_nothing_told_is_unknown(snapshot: TelemetrySnapshot) -> None:
+    idle = dict(only(snapshot, "idle").finished_per_second or ())
+    assert idle
+    assert set(idle.values()) == {0.0}
+    untold = only(snapshot, "first-answers")
+    assert untold.finished_per_second is None
+    assert (untold.longest_answer_seconds, untold.longest_answer_unbounded) == (None, False)
+
+
+def test_the_longest_answer_is_told_by_the_bound_of_its_bucket(
+    snapshot: TelemetrySnapshot,
+) -> None:
+    """45 s are below the bound of 50, and 9000 s above all of them."""
+    usual, crawling = only(snapshot, "even-plain"), only(snapshot, "crawling")
+    assert (usual.longest_answer_seconds, usual.longest_answer_unbounded) == (50.0, False)
+    assert (crawling.longest_answer_seconds, crawling.longest_answer_unbounded) == (7680.0, True)
+    assert only(snapshot, "twice").longest_answer_seconds == 2.5
 
 
 def test_equal_pace_per_token_is_seen_as_equal(snapshot: TelemetrySnapshot) -> None:
@@ -199,6 +238,12 @@ def test_whole_recorded_pages(snapshot: TelemetrySnapshot, name: str) -> None:
     assert engine.mean_prompt_tokens == pytest.approx(32.0)
     assert engine.mean_output_tokens == pytest.approx(64.0)
     assert engine.not_finite == ()
+    ends = {reason for reason, often in engine.finished_per_second or () if often}
+    assert ends == {"length"}
+    # The slowest of these recordings answers 64 tokens in a mean of 1.7 s.
+    assert engine.longest_answer_seconds is not None
+    assert 0.5 < engine.longest_answer_seconds <= 5.0
+    assert not engine.longest_answer_unbounded
     assert (engine.acceptance is None) == name.startswith(("none", "dynamic"))
     if engine.acceptance is not None:
         # Every request's last draft is cut off by max_tokens: a few per cent.
@@ -226,6 +271,10 @@ def test_every_version_tells_what_it_exports(snapshot: TelemetrySnapshot, versio
     assert engine.mean_prompt_tokens == pytest.approx(PROMPT_TOKENS)
     assert engine.mean_output_tokens == pytest.approx(OUTPUT_TOKENS)
     assert engine.acceptance == pytest.approx(tuple(accumulate(ACCEPTANCE, mul)), rel=0.1)
+    ends = {reason for reason, often in engine.finished_per_second or () if often}
+    assert ends == {"length"}
+    assert engine.longest_answer_seconds is not None
+    assert not engine.longest_answer_unbounded
     assert engine.preemptions_per_second
     assert engine.kv_cache_use
 

@@ -62,6 +62,8 @@ async def test_a_healthy_endpoint(fake: FakePrometheus) -> None:
     assert engine.prompt_tokens_per_second == 700
     assert (engine.mean_prompt_tokens, engine.mean_output_tokens) == (512, 128)
     assert (engine.ttft_seconds, engine.tpot_p99_bounds) == (0.4, (0.025, 0.05))
+    assert engine.finished_per_second == (("other", 2.0),)
+    assert (engine.longest_answer_seconds, engine.longest_answer_unbounded) == (120.0, False)
     assert engine.draft_tokens_per_second == 200
     assert engine.acceptance == (0.6,)
     assert snapshot.acceptance == {("prod", "llm-0", "0"): (0.6,)}

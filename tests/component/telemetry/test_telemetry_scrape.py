@@ -78,6 +78,11 @@ async def test_a_recorded_load_is_read_as_a_prometheus_reads_it(scene: Scene) ->
     assert engine.step_seconds == pytest.approx(CONCURRENCY / count)
     assert engine.drafted_share == pytest.approx(1.0)
     assert engine.age_seconds < 1
+    finished = dict(engine.finished_per_second or ())
+    often = recorded_rate("draft-k4", 'request_success_total{finished_reason="length"}')
+    assert finished.pop("length") == pytest.approx(often, rel=CLOSE)
+    assert finished == dict.fromkeys(("abort", "error", "repetition", "stop"), 0.0)
+    assert (engine.longest_answer_seconds, engine.longest_answer_unbounded) == (2.5, False)
     assert set(snapshot.query_seconds) == {"scrape"}
 
 

@@ -35,6 +35,8 @@ FAMILIES = (
     "request_prompt_tokens",
     "request_generation_tokens",
     "request_queue_time_seconds",
+    "request_success",
+    "e2e_request_latency_seconds",
     "spec_decode_num_drafts",
     "spec_decode_num_draft_tokens",
     "spec_decode_num_accepted_tokens_per_pos",

@@ -42,7 +42,7 @@ def test_every_selector_carries_the_matchers(query: NamedQuery) -> None:
     promql = query.render(context_of(matchers=(Matcher(label="cluster", value="a"),)))
     selectors = re.findall(r"(?:vllm:|DCGM_)\w+(\{.*?\})?", promql)
     assert selectors
-    assert all(re.fullmatch(r'\{(\w+!?="\w*", )?cluster="a"\}', each) for each in selectors)
+    assert all(re.fullmatch(r'\{(\w+!?="[\w+]*", )?cluster="a"\}', each) for each in selectors)
 
 
 @queries
@@ -57,6 +57,7 @@ def test_no_query_asks_for_one_serving(query: NamedQuery) -> None:
         'source="local_compute"',
         'exported_pod=""',
         'exported_pod!=""',
+        'le!="+Inf"',
     }
 
 
