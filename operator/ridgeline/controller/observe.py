@@ -20,6 +20,7 @@ def facts_of(
     stale_after_seconds: float,
     now: float,
     around: Surroundings | None = None,
+    learned_starts: Mapping[str, float] | None = None,
 ) -> Facts:
     """Return the facts of one serving at `now`.
 
@@ -55,9 +56,20 @@ def facts_of(
         target=target.facts,
         replicas=replicas,
         telemetry=telemetry,
-        plan=roll_plan(target, pods, around),
+        plan=roll_plan(
+            target,
+            pods,
+            around,
+            learned_starts=learned_starts,
+            longest_answer_seconds=_longest_answer(replicas),
+        ),
         starts=pod_starts(pods, now),
     )
+
+
+def _longest_answer(replicas: tuple[ReplicaFacts, ...]) -> float | None:
+    known = (engine.longest_answer_seconds for each in replicas for engine in each.engines)
+    return max((each for each in known if each is not None), default=None)
 
 
 def _stale_label(target: ResolvedTarget) -> str | None:

@@ -206,6 +206,7 @@ def look(
         stale_after_seconds=options.stale_after_seconds,
         now=now,
         around=knowledge.around,
+        learned_starts=dict(remembered.law.slow.starts),
     )
     settings = policy_settings(
         basis,

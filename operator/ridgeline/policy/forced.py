@@ -39,7 +39,7 @@ def obey(situation: Situation, profile: str) -> Decision:
         if verdict.hold is not None:
             return _decision(situation, profile, verdict.hold, name)
     if situation.active != profile and situation.facts.plan is not None:
-        hold_by_plan = first_hold(situation.facts.plan)
+        hold_by_plan = first_hold(situation.facts.plan, profile, voluntary=False)
         if hold_by_plan is not None:
             return _decision(situation, profile, hold_by_plan, "roll_can_finish")
     return _decision(situation, profile, None, "forced")

@@ -210,7 +210,9 @@ def short_crowd(move: Move) -> Verdict:
 def roll_can_finish(move: Move) -> Verdict:
     """Guard that the roll could finish, and would cut no answer short."""
     plan = move.situation.facts.plan
-    hold = first_hold(plan) if plan is not None else None
+    # Full servers cut more answers by waiting than a roll does.
+    voluntary = move.reason is not Reason.SATURATED
+    hold = first_hold(plan, move.profile, voluntary=voluntary) if plan is not None else None
     if hold is None:
         return PASSED
     return held(hold.reason, f"{move.profile} is better, but no roll is begun: {hold.message}")
