@@ -2,21 +2,23 @@
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from ridgeline.engine.args_expand import expanded
+from ridgeline.engine.args_mentions import SHELL, Mention, Script, mentions, script_of
+from ridgeline.engine.args_reading import NOTHING
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, parse
 from ridgeline.terms.names import PROFILE_ENV
 
-_FLAG: Final = re.compile(
-    r"^(?:--speculative[-_]config|-sc)(?P<key>\.[^=]*)?(?:=(?P<value>.*))?$", re.DOTALL
-)
 _KUBERNETES_REFERENCE: Final = f"$({PROFILE_ENV})"
 _EXPANDED: Final = re.compile(rf"(?<!\$)(?:\$\$)*\$\({PROFILE_ENV}\)")
 """`$(NAME)` as the kubelet expands it: `$$` is an escaped dollar sign."""
 
 _SHELL_REFERENCE: Final = re.compile(rf"\$(?:\{{{PROFILE_ENV}\b|{PROFILE_ENV}\b)")
-_SHELL: Final = re.compile(r"^(?:.*/)?(?:ba|da|a|z|k)?sh$")
+_IN_SCRIPTS: Final = f'${{{PROFILE_ENV}:+--speculative-config "${PROFILE_ENV}"}}'
+"""What a launcher writes for the flag: none without a profile, and its value in quotes with one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +76,8 @@ def injection_point(container: Container) -> InjectionPoint:
     """
     # Of two items of one name the kubelet takes the last.
     item = next((each for each in reversed(container.env) if each.name == PROFILE_ENV), None)
-    expanded = any(_EXPANDED.search(word) for word in container.words)
-    if not expanded and not _read_by_shell(container):
+    by_kubelet = any(_EXPANDED.search(word) for word in container.words)
+    if not by_kubelet and not _read_by_shell(container):
         raise InjectionPointError(_missing_reference(container))
     _refuse_second_flag(container)
     if item is not None and item.from_elsewhere:
@@ -83,7 +85,7 @@ def injection_point(container: Container) -> InjectionPoint:
             f"container {container.name!r} takes {PROFILE_ENV} from a valueFrom; "
             f"remove that env item and give the default through envFrom"
         )
-    if item is None and expanded and not container.has_env_from:
+    if item is None and by_kubelet and not container.has_env_from:
         raise InjectionPointError(
             f"container {container.name!r} reads {_KUBERNETES_REFERENCE}, but nothing gives it a "
             f'default: add envFrom with a ConfigMap that holds {PROFILE_ENV}: ""'
@@ -93,29 +95,43 @@ def injection_point(container: Container) -> InjectionPoint:
     return InjectionPoint(text=text, set_by_item=item is not None)
 
 
+def known_environment(container: Container) -> Mapping[str, str]:
+    """Return the variables whose values `env` tells, as the kubelet expands them.
+
+    Those of `envFrom` and `valueFrom` are not known.
+    """
+    known: dict[str, str] = {}
+    for item in container.env:
+        if item.from_elsewhere:
+            known.pop(item.name, None)
+        else:
+            known[item.name] = expanded(item.value or "", known)
+    return known
+
+
 def own_flag_value(container: Container) -> str | None:
     """Return the literal value of the container's own speculative-config flag, if it has one.
 
     A flag that takes its value from the env item is not the container's own. Of a flag that sets
-    one key (`--speculative-config.method eagle`) the value is returned as a JSON object.
+    one key (`--speculative-config.method eagle`, `--spec-method eagle`) the value is returned as a
+    JSON object.
     """
     words = container.words
-    for index, word in enumerate(words):
-        found = _FLAG.match(word)
-        if found is None:
-            continue
-        value = found["value"]
-        if value is None:
-            value = words[index + 1] if index + 1 < len(words) else ""
-        if _EXPANDED.search(value) or _SHELL_REFERENCE.search(value):
-            continue
-        return value if found["key"] is None else json.dumps({found["key"][1:]: value})
+    for each in mentions(words, NOTHING):
+        written = words[each.first + each.words - 1]
+        if not _EXPANDED.search(written) and not _SHELL_REFERENCE.search(written):
+            return _literal(each)
     return None
+
+
+def _literal(mention: Mention) -> str:
+    value = mention.value or ""
+    return json.dumps({".".join(mention.keys): value}) if mention.keys else value
 
 
 def _read_by_shell(container: Container) -> bool:
     """Tell whether a shell reads the env item: without one `$NAME` reaches vLLM as it stands."""
-    has_shell = any(_SHELL.match(word) for word in container.words)
+    has_shell = any(SHELL.match(word) for word in container.words)
     return any(
         _SHELL_REFERENCE.search(word) and (has_shell or re.search(r"\s", word))
         for word in container.words
@@ -129,6 +145,21 @@ def _refuse_second_flag(container: Container) -> None:
             f"container {container.name!r} reads {PROFILE_ENV} and has a --speculative-config "
             f"of its own as well ({literal!r:.80}), and the last of the two wins: remove its own"
         )
+    script = script_of(container.words)
+    own = next(_own_in_script(script), None) if script is not None else None
+    if own is not None:
+        raise InjectionPointError(
+            f"the script of container {container.name!r} reads {PROFILE_ENV} and writes "
+            f"{own.name} of its own as well ({own.value!r:.80}), and scripts are not edited: "
+            f"remove its own"
+        )
+
+
+def _own_in_script(script: Script) -> Iterator[Mention]:
+    for each in script.mentions:
+        value = each.value or ""
+        if not _EXPANDED.search(value) and not _SHELL_REFERENCE.search(value):
+            yield each
 
 
 def _missing_reference(container: Container) -> str:
@@ -145,6 +176,13 @@ def _missing_reference(container: Container) -> str:
             f"container {container.name!r} has its own --speculative-config, which the operator "
             f"does not touch; write --speculative-config={_KUBERNETES_REFERENCE} instead, "
             f'with an envFrom ConfigMap that holds {PROFILE_ENV}: ""'
+        )
+    script = script_of(container.words)
+    if script is not None:
+        place = f" in place of {script.mentions[0].name}" if script.mentions else ""
+        return (
+            f"container {container.name!r} does not read {PROFILE_ENV} in the script that a "
+            f"shell runs, and ridgeline edits no scripts; write {_IN_SCRIPTS} there{place}"
         )
     if any(_SHELL_REFERENCE.search(word) for word in container.words):
         return (

@@ -70,7 +70,7 @@ def config_of(profile: Profile) -> dict[str, object]:
     """Return a profile as the object that the server reads; empty for `Disabled`.
 
     The order of the keys is fixed: method, model, lookahead, n-grams, table, then the extra keys
-    by name. A whole number is written without a point.
+    by name; that of the table's rows is by concurrency. A whole number is written without a point.
     """
     if not profile.method.speculates:
         return {}
@@ -82,7 +82,7 @@ def config_of(profile: Profile) -> dict[str, object]:
         "prompt_lookup_min": profile.prompt_lookup_min,
         "num_speculative_tokens_per_batch_size": None
         if profile.schedule is None
-        else [list(row) for row in profile.schedule],
+        else [list(row) for row in sorted(profile.schedule)],
     }
     told |= {key: _plain(key, value) for key, value in sorted(profile.extra)}
     return {key: value for key, value in told.items() if value is not None}
