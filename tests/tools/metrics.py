@@ -41,6 +41,8 @@ counter or histogram began, as `_created`.
 | `outcome` | `Keep`, `Hold` or `Switch` |
 | `reason` | one of the [reasons](reasons.md) |
 | `role` | `active`, `desired` or `recommended` |
+| `way` | `Whole`, `Canary` or `Trial` |
+| `state` | state of a roll, as in `status.rollout.state` |
 | `signal` | `acceptance` or `step_time` |
 | `kind` | `profile` (a target), `status` or `event` |
 | `query` | one of the [named queries](telemetry.md) |

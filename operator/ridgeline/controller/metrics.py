@@ -6,6 +6,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ridgeline import __version__
+from ridgeline.controller.roll_metrics import RollMetrics
 from ridgeline.policy.decision import Decision, Estimates
 from ridgeline.policy.facts import Problem
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
@@ -107,6 +108,7 @@ class OperatorMetrics:
             "role",
             "profile",
         )
+        self.roll = RollMetrics(self.registry)
         self._profiles: dict[tuple[str, str, str], str] = {}
         self._cutoffs: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -167,6 +169,7 @@ class OperatorMetrics:
             self.rolls,
         ):
             metric.remove_by_labels(labels)
+        self.roll.forget(namespace, serving)
         self._cutoffs.pop((namespace, serving), None)
         for key in [key for key in self._profiles if key[:2] == (namespace, serving)]:
             del self._profiles[key]

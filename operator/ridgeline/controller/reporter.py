@@ -97,6 +97,7 @@ class Reporter:
         self._metrics.set_desired(
             view.serving.namespace, view.serving.name, document.get("desiredProfile")
         )
+        self._metrics.roll.observe(view.serving.namespace, view.serving.name, document)
         return await self._write(view.serving, document, view.now, obliged=obliged)
 
     async def _write(

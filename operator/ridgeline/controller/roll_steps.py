@@ -87,9 +87,14 @@ class RollSteps:
                 return await self._write(view, let_go(target, serving, on_delete))
             case Step.UNDO:
                 if roll.state is not RollState.UNDOING:
+                    self._count_undone(view, roll, step)
                     view = await self._announce(_undone(view, mind, roll, step))
                 return await self._write(view, put_back(target, roll, serving, on_delete))
         return view
+
+    def _count_undone(self, view: View, roll: Roll, step: NextStep) -> None:
+        key = (view.serving.namespace, view.serving.name)
+        self._metrics.roll.undone.labels(*key, roll.to_profile, step.why.reason.value).inc()
 
     async def _announce(self, view: View) -> View:
         serving = await self._reporter.report(view, hold_while_rolling(view), obliged=True)
