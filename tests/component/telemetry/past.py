@@ -20,6 +20,8 @@ SAMPLE_SECONDS = 15
 HOURS = 4
 STEP_SECONDS = 0.02
 TOKENS_PER_STEP = 2.5
+STOPPED = 0.8
+"""Share of requests that end by themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,7 @@ class PastPod:
         return total
 
     def counters(self, since_birth: float) -> dict[str, float]:
-        """Counters of one engine by then; a request is 100 tokens."""
+        """Counters of one engine by then; a request is 100 tokens and takes up to 60 s."""
         seconds = self.decoded(since_birth)
         steps = seconds / STEP_SECONDS
         tokens = steps * (TOKENS_PER_STEP if self.drafts else 1.0)
@@ -61,6 +63,12 @@ class PastPod:
             "vllm:generation_tokens_total": tokens + requests,
             "vllm:time_to_first_token_seconds_count": requests,
             "vllm:iteration_tokens_total_count": since_birth / STEP_SECONDS,
+            'vllm:request_success_total{finished_reason="stop"}': requests * STOPPED,
+            'vllm:request_success_total{finished_reason="length"}': requests * (1 - STOPPED),
+            'vllm:e2e_request_latency_seconds_bucket{le="30.0"}': 0.0,
+            'vllm:e2e_request_latency_seconds_bucket{le="60.0"}': requests,
+            'vllm:e2e_request_latency_seconds_bucket{le="+Inf"}': requests,
+            "vllm:e2e_request_latency_seconds_count": requests,
         }
         if self.drafts:
             found["vllm:spec_decode_num_drafts_total"] = steps
@@ -87,12 +95,14 @@ def page(beginning: float) -> str:
         first = -(-pod.born // SAMPLE_SECONDS) * SAMPLE_SECONDS
         moments = range(int(first), int(pod.dies) + 1, SAMPLE_SECONDS)
         for engine in range(pod.engines):
-            labels = f'{{namespace="{NAMESPACE}",pod="{pod.name}",engine="{engine}"}}'
+            labels = f'namespace="{NAMESPACE}",pod="{pod.name}",engine="{engine}"'
             for metric in pod.counters(1.0):
+                name, _, more = metric.partition("{")
+                series = f"{name}{{{labels},{more}" if more else f"{name}{{{labels}}}"
                 for moment in moments:
                     value = pod.counters(moment - pod.born)[metric]
                     stamp = round((beginning + moment) * 1000)
-                    lines.append(f"{metric}{labels} {value!r} {stamp}\n")
+                    lines.append(f"{series} {value!r} {stamp}\n")
     return "".join(lines)
 
 

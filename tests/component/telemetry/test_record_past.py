@@ -29,6 +29,7 @@ from tests.component.telemetry.past import (
     HOURS,
     NAMESPACE,
     PODS,
+    STOPPED,
     TOKENS_PER_STEP,
     TURN,
     Past,
@@ -92,6 +93,17 @@ def test_every_number_is_the_one_that_live_reading_gives(
             assert replica.engines == snapshot.engines[NAMESPACE, name]
             compared += len(replica.engines)
     assert compared >= 8
+
+
+def test_how_answers_ended_and_how_long_they_took(past: Past) -> None:
+    """Also of Pods that lived for longer and for shorter than the hour that is looked at."""
+    found = {each.at - past.beginning: replicas(each) for each in ticks(plan(past))}
+    for at, pod in ((1800.0, PODS[0]), (TURN - 60.0, PODS[0]), (TURN + 900.0, PODS[2])):
+        (engine,) = found[at][pod.name].engines
+        ends = dict(engine.finished_per_second or ())
+        assert sorted(ends) == ["length", "stop"]
+        assert ends["stop"] / sum(ends.values()) == pytest.approx(STOPPED)
+        assert (engine.longest_answer_seconds, engine.longest_answer_unbounded) == (60.0, False)
 
 
 def test_pods_come_and_go_as_they_did(past: Past) -> None:

@@ -54,6 +54,9 @@ def facts(concurrency: float = 5.0, error: str | None = None) -> Facts:
                         drafted_share=1.0,
                         tpot_p99_bounds=(0.02, 0.03),
                         acceptance=(0.7, 0.5),
+                        finished_per_second=(("length", 0.5), ("stop", 2.25)),
+                        longest_answer_seconds=7680.0,
+                        longest_answer_unbounded=True,
                     ),
                 ),
             )

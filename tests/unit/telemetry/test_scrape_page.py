@@ -35,6 +35,14 @@ def test_a_recorded_page() -> None:
     assert list(engine.accepted) == [6125, 4153, 2660, 1719]
     assert engine.created == 1.7959718619648201e09
     assert engine.not_finite == ()
+    assert engine.finished == {
+        "stop": 0,
+        "length": 385,
+        "abort": 0,
+        "error": 0,
+        "repetition": 0,
+    }
+    assert engine.histograms["longest_answer"][1][:4] == (0, 11, 95, 155)
     bounds, counts = engine.histograms["step_latency_p99"]
     assert bounds[:3] == (0.01, 0.025, 0.05)
     assert math.isinf(bounds[-1])
@@ -97,6 +105,17 @@ def test_a_negative_total_is_no_number() -> None:
     assert only("vllm:num_requests_running -1\n").values == {}
 
 
+SUCCESS = "vllm:request_success_total"
+
+
+@pytest.mark.parametrize(("text", "named"), [("NaN", ("finished",)), ("-1", ())])
+def test_a_broken_count_of_one_reason_leaves_all_unknown(text: str, named: tuple[str]) -> None:
+    engine = only(
+        f'{SUCCESS}{{finished_reason="stop"}} 3\n{SUCCESS}{{finished_reason="length"}} {text}\n'
+    )
+    assert (engine.finished, engine.not_finite) == ({}, named)
+
+
 def test_a_position_that_is_missing_leaves_acceptance_unknown() -> None:
     per_position = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
     assert only(f'{per_position}{{position="1"}} 3\n').accepted == ()
@@ -115,6 +134,11 @@ def test_a_page_without_our_series_has_no_engine() -> None:
         ("vllm:num_requests_running\n", "not a metrics page"),
         ("vllm:num_requests_running one\n", "not a metrics page"),
         ("vllm:num_requests_running 1\nvllm:num_requests_running 2\n", "two series"),
+        (
+            'vllm:request_success_total{finished_reason="a"} 1\n'
+            'vllm:request_success_total{finished_reason="a"} 2\n',
+            "two series vllm:request_success_total",
+        ),
         ('vllm:inter_token_latency_seconds_bucket{le="x"} 1\n', "without a number"),
         ('vllm:inter_token_latency_seconds_bucket{le="NaN"} 1\n', "without a number"),
         ("vllm:inter_token_latency_seconds_bucket 1\n", "without a number"),
@@ -144,6 +168,8 @@ _NAMES = st.sampled_from(
         "vllm:spec_decode_num_accepted_tokens_per_pos_total",
         "vllm:generation_tokens_created",
         "vllm:num_requests_waiting_by_reason",
+        "vllm:request_success_total",
+        "vllm:e2e_request_latency_seconds_bucket",
         "process_start_time_seconds",
     ]
 )
@@ -157,6 +183,7 @@ _LABELS = st.sampled_from(
         "{",
         '{le="',
         '{reason="capacity"}',
+        '{finished_reason="stop"}',
     ]
 )
 _LINES = st.builds(
@@ -177,7 +204,7 @@ def test_any_bytes_give_finite_numbers_or_one_typed_error(body: bytes) -> None:
     except TelemetryError:
         return
     for engine in engines.values():
-        numbers = [*engine.values.values(), *engine.accepted]
+        numbers = [*engine.values.values(), *engine.accepted, *engine.finished.values()]
         numbers += [n for _, counts in engine.histograms.values() for n in counts]
         numbers += [n for n in (engine.created, engine.process_start) if n is not None]
         assert all(math.isfinite(number) for number in numbers)

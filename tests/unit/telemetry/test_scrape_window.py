@@ -104,6 +104,59 @@ def test_a_counter_that_both_ends_must_have() -> None:
     assert engine.decode_concurrency is not None
 
 
+def ended(second: int, **finished: float) -> tuple[float, EngineTotals]:
+    return START + second, EngineTotals(values={}, finished=finished, created=1000.0)
+
+
+def test_how_answers_end_is_the_growth_of_each_reason() -> None:
+    window = EngineWindow(WINDOW)
+    window.add(*ended(0, stop=100, length=10, abort=3))
+    window.add(*ended(50, stop=200, length=35, abort=3))
+    told = facts(window, 50).finished_per_second
+    assert told == (("abort", 0.0), ("length", 0.5), ("stop", 2.0))
+
+
+def test_a_reason_that_is_new_has_no_growth_yet() -> None:
+    window = EngineWindow(WINDOW)
+    window.add(*ended(0, stop=100))
+    window.add(*ended(50, stop=200, error=7))
+    assert facts(window, 50).finished_per_second == (("stop", 2.0),)
+
+
+def test_reasons_that_are_too_many_or_too_long_are_summed_after_their_growth() -> None:
+    """Which are summed may differ from page to page: totals of a sum could seem to fall."""
+    window = EngineWindow(WINDOW)
+    names = [f"r{n}" for n in range(7)] + ["z" * 40]
+    window.add(*ended(0, stop=1000, **dict.fromkeys(names, 1000)))
+    window.add(*ended(50, stop=1050, new=500, **dict.fromkeys(names, 1050)))
+    told = dict(facts(window, 50).finished_per_second or ())
+    assert told == {**{f"r{n}": 1.0 for n in range(6)}, "stop": 1.0, "other": 2.0}
+
+
+def test_how_answers_end_is_unknown_where_nobody_tells() -> None:
+    assert facts(filled(), WINDOW).finished_per_second is None
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_longest_answer_outlasts_the_window_and_no_restart(restarted: bool) -> None:
+    """What another process answered says nothing of this one's."""
+    window = EngineWindow(WINDOW)
+    for second in range(0, 600, 10):
+        long = 0 if restarted and second >= 300 else 1
+        window.add(
+            START + second,
+            EngineTotals(
+                values={},
+                histograms={"longest_answer": ((60.0, 120.0, math.inf), (5, 5 + long, 5 + long))},
+                created=2000.0 if restarted and second >= 300 else 1000.0,
+            ),
+        )
+    engine = facts(window, 590)
+    expected = 60.0 if restarted else 120.0
+    assert (engine.longest_answer_seconds, engine.longest_answer_unbounded) == (expected, False)
+    assert not any("longest_answer" in sample.totals.histograms for sample in window._samples)
+
+
 def test_not_finite_at_either_end_is_named() -> None:
     broken = EngineTotals(values={}, not_finite=("decode_concurrency",), created=1000.0)
     window = filled()
@@ -154,6 +207,9 @@ def test_a_recorded_load(source: str) -> None:
         count / recorded_rate(source, "iteration_tokens_total_count")
     )
     assert engine_facts.step_latency_p99_seconds is not None
+    often = recorded_rate(source, 'request_success_total{finished_reason="length"}')
+    assert dict(engine_facts.finished_per_second or ())["length"] == pytest.approx(often)
+    assert engine_facts.longest_answer_seconds in {1.5, 2.0, 2.5}
     assert (engine_facts.drafts_per_second is None) == (source == "none")
 
 

@@ -236,6 +236,47 @@ def test_bounds_of_another_moment_are_not_those_of_the_p99() -> None:
     assert engine.tpot_p99_bounds is None
 
 
+LONGEST = ("longest_answer", "longest_answer_beyond")
+
+
+def longest(**tables: SlowTables) -> tuple[float | None, bool]:
+    (engine,) = assemble(fast(A), tables, window_seconds=60).engines["prod", "llm-0"]
+    return engine.longest_answer_seconds, engine.longest_answer_unbounded
+
+
+@pytest.mark.parametrize(
+    ("bound", "beyond", "told"),
+    [
+        (120.0, 0.0, (120.0, False)),
+        (119.99999999999999, 0.0, (120.0, False)),
+        (7680.0, 1.0, (7680.0, True)),
+        (120.0, -1.0, (None, False)),
+    ],
+)
+def test_the_longest_answer_and_whether_it_was_longer(
+    bound: float, beyond: float, told: tuple[float | None, bool]
+) -> None:
+    assert longest(longest_answer=slow(bound, A), longest_answer_beyond=slow(beyond, A)) == told
+
+
+@pytest.mark.parametrize("name", LONGEST)
+def test_a_bound_that_may_be_none_is_not_told(name: str) -> None:
+    """Alone, or of two moments, the two do not say whether the bound is an upper one."""
+    both = dict.fromkeys(LONGEST, slow(60.0, A))
+    assert longest(**both) == (60.0, True)
+    assert longest(**{name: both[name]}) == (None, False)
+    assert longest(**{**both, name: slow(60.0, A, taken_at=75.0)}) == (None, False)
+    assert longest(**{**both, name: slow(60.0, B)}) == (None, False)
+
+
+def test_how_answers_end_is_told_of_each_engine() -> None:
+    ends = {A: (("length", 1.0), ("stop", 2.0))}
+    tables = {"finished": replace(slow(3.0, A), finished=ends)}
+    first, second = assemble(fast(A, B), tables, window_seconds=60).engines["prod", "llm-0"]
+    assert first.finished_per_second == ends[A]
+    assert second.finished_per_second is None
+
+
 def test_every_slow_signal_lands_in_its_own_number() -> None:
     names = {
         "running": "running",
