@@ -92,6 +92,13 @@ def test_a_quota_of_what_the_pods_do_not_ask_for_limits_nothing(limits: dict[str
     assert "no ResourceQuota limits" in room.why
 
 
+def test_what_the_pods_ask_nothing_of_limits_nothing() -> None:
+    free = PodCost(amounts={"requests.cpu": Fraction(0)})
+    assert (
+        quota_room([quota(hard={"requests.cpu": 1}, used={"requests.cpu": 1})], free).pods is None
+    )
+
+
 def test_a_quota_that_nobody_has_counted_yet_is_not_known_to_be_full() -> None:
     assert quota_room([quota(hard={GPU: 0})], COST).pods is None
 
