@@ -16,8 +16,9 @@ from ridgeline.policy.status import slow_memory_of
 from ridgeline.render.cutoff_report import CutoffReport, Predicted, predicted
 from ridgeline.settings.goodput import GoodputInputs, Question, answer, ask
 from ridgeline.settings.resolve import profiles_of
+from ridgeline.terms.explanations import EXPLANATIONS
 from ridgeline.terms.modes import Strategy
-from ridgeline.terms.reasons import EXPLANATIONS, Reason
+from ridgeline.terms.reasons import Reason
 from ridgeline.terms.verdict import Verdict
 
 _READABLE_ALL_THE_SAME: Final = (Reason.INJECTION_POINT_MISSING, Reason.SPECULATIVE_CONFIG_INVALID)

@@ -6,8 +6,8 @@ from ridgeline.policy.facts import Problem
 from ridgeline.policy.law.decision import LawDecision
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.wording import duration, number, number_beside
+from ridgeline.terms.explanations import EXPLANATIONS
 from ridgeline.terms.modes import Mode
-from ridgeline.terms.reasons import EXPLANATIONS
 
 
 def explain_lines(decision: Decision, settings: PolicySettings) -> tuple[str, ...]:

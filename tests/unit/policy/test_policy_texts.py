@@ -9,8 +9,9 @@ from ridgeline.policy.explain import explain_lines
 from ridgeline.policy.facts import Problem, RolloutFacts
 from ridgeline.policy.fleet import Fleet, join
 from ridgeline.policy.wording import duration, names, number, number_beside
+from ridgeline.terms.explanations import EXPLANATIONS
 from ridgeline.terms.modes import Mode
-from ridgeline.terms.reasons import EXPLANATIONS, Reason
+from ridgeline.terms.reasons import Reason
 from tests.unit.policy.moments import (
     about_to_return,
     about_to_switch,

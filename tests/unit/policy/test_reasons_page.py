@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ridgeline.terms.reasons import EXPLANATIONS, Explanation, Reason
+from ridgeline.terms.explanation import Explanation
+from ridgeline.terms.explanations import EXPLANATIONS
+from ridgeline.terms.reasons import Reason
 from tests.tools.reasons import SECTIONS, main, page
 
 REPOSITORY = Path(__file__).parents[3]
