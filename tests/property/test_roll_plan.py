@@ -25,7 +25,7 @@ scopes = st.lists(
     ),
     max_size=2,
 ).map(tuple)
-quotas = st.builds(Quota, name=st.sampled_from(["a", "b"]), hard=some, used=some, scopes=scopes)
+quotas = st.builds(Quota, name=st.sampled_from("abcd"), hard=some, used=some, scopes=scopes)
 costs = st.builds(
     PodCost,
     amounts=some,
@@ -73,7 +73,13 @@ def more(room: Room, pods: int) -> Room:
     return room if room.pods is None else replace(room, pods=room.pods + pods)
 
 
-@given(st.lists(quotas, max_size=4), costs, st.sampled_from(RESOURCES), amounts, st.booleans())
+@given(
+    st.lists(quotas, max_size=4, unique_by=lambda each: each.name),
+    costs,
+    st.sampled_from(RESOURCES),
+    amounts,
+    st.booleans(),
+)
 def test_more_quota_or_less_use_never_leaves_room_for_fewer(
     all_quotas: list[Quota], cost: PodCost, resource: str, amount: Fraction, raised: bool
 ) -> None:

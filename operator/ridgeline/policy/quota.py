@@ -76,16 +76,19 @@ class PodCost:
 
 def quota_room(quotas: Iterable[Quota], cost: PodCost) -> Room:
     """Count how many more Pods the quotas allow; `pods` is `None` when none limits them."""
+    by_name = {quota.name: quota for quota in quotas}
     untold: list[str] = []
     found: list[tuple[int, str, str]] = []
-    for quota in quotas:
+    for name, quota in by_name.items():
         under = cost.is_under(quota)
         if under is None:
-            untold.append(quota.name)
+            untold.append(name)
         elif under:
             found += _limits(quota, cost)
     least = min(found, default=None)
-    why = least[2] if least is not None else "no ResourceQuota limits the Pods"
+    why = "no ResourceQuota limits the Pods"
+    if least is not None:
+        why = _why(by_name[least[1]], least[2], cost, least[0])
     if untold:
         names = ", ".join(sorted(untold))
         why = f"{why}; not counted, since its scopes may not be for them: {names}"
@@ -93,19 +96,22 @@ def quota_room(quotas: Iterable[Quota], cost: PodCost) -> Room:
 
 
 def _limits(quota: Quota, cost: PodCost) -> list[tuple[int, str, str]]:
-    """Return for each resource how many Pods fit, what to sort by, and the count in words."""
+    """Return how many Pods fit, the quota and the resource, for each resource that it limits."""
     found = []
-    for resource, asked in sorted(cost.amounts.items()):
+    for resource, asked in cost.amounts.items():
         hard, used = quota.hard.get(resource), quota.used.get(resource)
         if hard is None or used is None or asked <= 0:
             continue
-        pods = max(0, (hard - used) // asked)
-        why = (
-            f"ResourceQuota {quota.name} has {_text(used)} of {_text(hard)} {resource} in use and "
-            f"allows {pods} more Pods ({_text(asked)} each)"
-        )
-        found.append((pods, f"{quota.name} {resource}", why))
+        found.append((max(0, (hard - used) // asked), quota.name, resource))
     return found
+
+
+def _why(quota: Quota, resource: str, cost: PodCost, pods: int) -> str:
+    return (
+        f"ResourceQuota {quota.name} has {_text(quota.used[resource])} of "
+        f"{_text(quota.hard[resource])} {resource} in use and allows {pods} more Pods "
+        f"({_text(cost.amounts[resource])} each)"
+    )
 
 
 def _text(amount: Fraction) -> str:
