@@ -93,3 +93,11 @@ def test_a_variable_is_read_as_its_value(drawn: tuple[EngineContract, Profile]) 
 def test_an_escaped_text_reaches_the_server_as_it_is(text: str, known: dict[str, str]) -> None:
     assert expanded(escaped(text), known) == text
     assert undefined(escaped(text), known) == ()
+
+
+@given(WILD_TEXT)
+def test_a_text_that_looks_like_a_variable_is_none(value: str) -> None:
+    config = {"method": "ngram", "num_speculative_tokens": 3, "revision": f"{value}$(A)$"}
+    word = f"--speculative-config={escaped(config_text(config))}"
+
+    assert config_in_force((word,), environment={"A": value}) == config

@@ -7,12 +7,12 @@ where it stays unambiguous; `--flag.key value` sets one key (vLLM `FlexibleArgum
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
-from ridgeline.engine.args_expand import expanded
+from ridgeline.engine.args_expand import expanded, undefined
 
 CONFIG_FLAG: Final = "--speculative-config"
 SHORT_FLAG: Final = "-sc"
@@ -56,6 +56,7 @@ class Mention:
         keys: The keys that it sets, from outside in; empty for the whole.
         value: What it says, variables expanded; `None` when it says nothing.
         appends: Whether it adds to a list (`--speculative-config.key+ a,b`).
+        unknown: Names of variables in its words whose values are not known.
     """
 
     first: int
@@ -65,11 +66,7 @@ class Mention:
     keys: tuple[str, ...]
     value: str | None
     appends: bool = False
-
-    @property
-    def inline(self) -> bool:
-        """Whether flag and value are one word."""
-        return self.words == 1 and self.value is not None
+    unknown: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -91,7 +88,9 @@ def mentions(words: Sequence[str], environment: Mapping[str, str]) -> tuple[Ment
     while index < len(flat):
         mention = _mention(flat, index)
         if mention is not None:
-            found.append(mention)
+            own = words[index : index + mention.words]
+            unknown = tuple(name for word in own for name in undefined(word, environment))
+            found.append(replace(mention, unknown=unknown))
         index += 1 if mention is None else mention.words
     return tuple(found)
 

@@ -11,7 +11,6 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from ridgeline.engine.args_expand import undefined
 from ridgeline.engine.args_mentions import Mention, Part, mentions, script_of
 from ridgeline.engine.contract import EngineContract
 from ridgeline.engine.speculative_config import (
@@ -55,13 +54,11 @@ def config_in_force(
             f"{script.mentions[0].name} stands in the script of a shell, which is not looked into; "
             "pass it as an argument of its own"
         )
-    return config_of_mentions(mentions(words, environment), environment, contract)
+    return config_of_mentions(mentions(words, environment), contract)
 
 
 def config_of_mentions(
-    found: Sequence[Mention],
-    environment: Mapping[str, str],
-    contract: EngineContract | None = None,
+    found: Sequence[Mention], contract: EngineContract | None = None
 ) -> Mapping[str, object] | None:
     """Return what mentions make together, `None` for no speculation.
 
@@ -70,7 +67,7 @@ def config_of_mentions(
         InvalidSpeculativeConfigError: As `config_in_force`.
     """
     for each in found:
-        _refuse_unreadable(each, environment, contract)
+        _refuse_unreadable(each, contract)
     wholes = [(each, _whole(each)) for each in found if each.part is Part.WHOLE]
     dotted = _merged([each for each in found if each.part is Part.KEY])
     _refuse_contradiction(wholes, dotted, found)
@@ -83,9 +80,7 @@ def config_of_mentions(
     return together
 
 
-def _refuse_unreadable(
-    mention: Mention, environment: Mapping[str, str], contract: EngineContract | None
-) -> None:
+def _refuse_unreadable(mention: Mention, contract: EngineContract | None) -> None:
     if contract is not None and not _has_flag(mention, contract):
         raise ArgsError(
             f"vLLM {contract.version} has no flag {mention.flag}; write --speculative-config with "
@@ -101,10 +96,9 @@ def _refuse_unreadable(
         raise ArgsError(
             f"{mention.name[:60]}… goes deeper than any config; write --speculative-config as JSON"
         )
-    unknown = undefined(mention.value, environment)
-    if unknown:
+    if mention.unknown:
         raise ArgsError(
-            f"{mention.name} takes its value from $({unknown[0]}), which is not known here; write "
+            f"{mention.name} takes its value from $({mention.unknown[0]}), which is not known; write "
             "the value, or give the variable a literal one in env"
         )
 
@@ -209,8 +203,8 @@ def _same(left: object, right: object) -> bool:
 
 
 def same_config(left: Mapping[str, object] | None, right: Mapping[str, object] | None) -> bool:
-    """Tell whether two configs say the same, in whatever order."""
-    return _same(left or None, right or None)
+    """Tell whether two configs say the same, in whatever order; an empty object is no absence."""
+    return _same(left, right)
 
 
 def _told(value: object) -> str:

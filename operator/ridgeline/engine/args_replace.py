@@ -60,7 +60,7 @@ def replace_flag(
     _refuse_elsewhere(args, command, environment, config_file)
     found = mentions(args, environment)
     _refuse_from_variable(args, found)
-    if _says(found, wanted, environment):
+    if _says(found, wanted):
         return tuple(args)
     changed = _without(args, found) if wanted is None else _with(args, found, config)
     if not changed and not command:
@@ -71,13 +71,9 @@ def replace_flag(
     return changed
 
 
-def _says(
-    found: Sequence[Mention],
-    wanted: Mapping[str, object] | None,
-    environment: Mapping[str, str],
-) -> bool:
+def _says(found: Sequence[Mention], wanted: Mapping[str, object] | None) -> bool:
     try:
-        return same_config(config_of_mentions(found, environment), wanted)
+        return same_config(config_of_mentions(found), wanted)
     except LoadsCodeError:
         raise
     except InvalidSpeculativeConfigError:
