@@ -123,6 +123,13 @@ def test_a_reason_that_is_new_has_no_growth_yet() -> None:
     assert facts(window, 50).finished_per_second == (("stop", 2.0),)
 
 
+def test_a_reason_that_is_too_long_is_not_shown() -> None:
+    window = EngineWindow(WINDOW)
+    window.add(*ended(0, **{"z" * 40: 100}))
+    window.add(*ended(50, **{"z" * 40: 200}))
+    assert facts(window, 50).finished_per_second == (("other", 2.0),)
+
+
 def test_reasons_that_are_too_many_or_too_long_are_summed_after_their_growth() -> None:
     """Which are summed may differ from page to page: totals of a sum could seem to fall."""
     window = EngineWindow(WINDOW)
