@@ -76,6 +76,7 @@ bench: setup ## Run the benchmarks in their short forms
 	@$(BIN)/python -m benchmarks.prediction
 	@$(BIN)/python -m benchmarks.telemetry --replicas 2000 --cycles 2
 	@$(BIN)/python -m benchmarks.control --quick
+	@$(BIN)/python -m benchmarks.rollback
 
 clean: ## Remove .venv and every cache in this folder
 	@rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

@@ -168,7 +168,7 @@ def trim_deployment(body: Json) -> DeploymentObject:
             and each.get("reason") == "ProgressDeadlineExceeded"
             for each in status.get("conditions") or ()
         ),
-        shape=trim_shape(spec),
+        shape=trim_shape(spec, metadata),
         last_writer=_last_writer(entries),
         template=template_fingerprint(template),
         ours=any(managed_fields.owns(mine, managed_fields.env_item(each)) for each in names),

@@ -210,9 +210,10 @@ def short_crowd(move: Move) -> Verdict:
 def roll_can_finish(move: Move) -> Verdict:
     """Guard that the roll could finish, and would cut no answer short."""
     plan = move.situation.facts.plan
-    # Full servers cut more answers by waiting than a roll does.
-    voluntary = move.reason is not Reason.SATURATED
-    hold = first_hold(plan, move.profile, voluntary=voluntary) if plan is not None else None
+    hold = None
+    if plan is not None:
+        # Being late with a busier row cuts more answers, by queues, than its roll does.
+        hold = first_hold(plan, move.profile, voluntary=not move.busier)
     if hold is None:
         return PASSED
     return held(hold.reason, f"{move.profile} is better, but no roll is begun: {hold.message}")
