@@ -98,8 +98,8 @@ def _refuse_unreadable(mention: Mention, contract: EngineContract | None) -> Non
         )
     if mention.unknown:
         raise ArgsError(
-            f"{mention.name} takes its value from $({mention.unknown[0]}), which is not known; write "
-            "the value, or give the variable a literal one in env"
+            f"{mention.name} takes its value from $({mention.unknown[0]}), which is not known; "
+            "write the value, or give the variable a literal one in env"
         )
 
 
