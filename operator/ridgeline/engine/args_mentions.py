@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from ridgeline.engine.args_expand import expanded, undefined
+from ridgeline.engine.spelling_quotes import on_one_line
 
 CONFIG_FLAG: Final = "--speculative-config"
 SHORT_FLAG: Final = "-sc"
@@ -72,7 +73,7 @@ class Mention:
     def name(self) -> str:
         """The flag with its dotted keys, for a person."""
         keys = "".join(f".{key}" for key in self.keys) if self.part is Part.KEY else ""
-        return self.flag + keys
+        return on_one_line(self.flag + keys)
 
 
 def mentions(words: Sequence[str], environment: Mapping[str, str]) -> tuple[Mention, ...]:

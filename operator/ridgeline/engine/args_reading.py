@@ -19,6 +19,7 @@ from ridgeline.engine.speculative_config import (
     parse,
     refuse_code,
 )
+from ridgeline.engine.spelling_quotes import on_one_line
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -94,12 +95,13 @@ def _refuse_unreadable(mention: Mention, contract: EngineContract | None) -> Non
         raise ArgsError(f"{mention.name} names no key: write --speculative-config.KEY VALUE")
     if len(mention.keys) > _DEEPEST:
         raise ArgsError(
-            f"{mention.name[:60]}… goes deeper than any config; write --speculative-config as JSON"
+            f"{mention.name} goes deeper than any config; write --speculative-config as JSON"
         )
     if mention.unknown:
+        variable = on_one_line(mention.unknown[0])
         raise ArgsError(
-            f"{mention.name} takes its value from $({mention.unknown[0]}), which is not known; "
-            "write the value, or give the variable a literal one in env"
+            f"{mention.name} takes its value from $({variable}), which is not known; write the "
+            "value, or give the variable a literal one in env"
         )
 
 
@@ -125,7 +127,9 @@ def _merged(found: Iterable[Mention]) -> dict[str, object]:
         for key in mention.keys[:-1]:
             inner = place.setdefault(key, {})
             if not isinstance(inner, dict):
-                raise _contradicting(mention, f"{key} is a value elsewhere, and not an object")
+                raise _contradicting(
+                    mention, f"{on_one_line(key)} is a value elsewhere, and not an object"
+                )
             place = inner
         value, before = _value(mention), place.get(last)
         if mention.appends and isinstance(before, list) and isinstance(value, list):
@@ -208,5 +212,4 @@ def same_config(left: Mapping[str, object] | None, right: Mapping[str, object] |
 
 
 def _told(value: object) -> str:
-    text = config_text({"": value})[4:-1]
-    return text if len(text) <= 60 else text[:59] + "…"
+    return on_one_line(config_text({"": value})[4:-1], limit=60)

@@ -10,11 +10,13 @@ from typing import Final
 
 from ridgeline.engine.args_expand import escaped
 from ridgeline.engine.args_mentions import mentions
+from ridgeline.engine.args_reading import ArgsError
+from ridgeline.engine.spelling_quotes import on_one_line
 
 CONFIG_FILE_FLAG: Final = "--config"
 
 
-class ConfigFileError(ValueError):
+class ConfigFileError(ArgsError):
     """The document is no file of flags, or vLLM would misread it."""
 
 
@@ -91,6 +93,6 @@ def _json(key: str, value: Mapping[object, object]) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigFileError(
-            f"key {key[:60]} of the {CONFIG_FILE_FLAG} file holds what JSON cannot say (a date, a "
-            "number that is not finite); quote it"
+            f"key {on_one_line(key)} of the {CONFIG_FILE_FLAG} file holds what JSON cannot say (a "
+            "date, a number that is not finite); quote it"
         ) from error

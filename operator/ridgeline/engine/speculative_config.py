@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from ridgeline.engine.spelling_quotes import repair
+from ridgeline.engine.spelling_quotes import on_one_line, repair
 from ridgeline.terms.methods import Method
 
 ScheduleRow = tuple[int, int, int]
@@ -200,7 +200,7 @@ def _not_json(text: str, error: json.JSONDecodeError) -> str:
         )
     return (
         f"speculative config {_short(text, 60)} is not JSON: {fixed.what}; "
-        f"write {_cut(fixed.text, 80)}"
+        f"write {on_one_line(fixed.text)}"
     )
 
 
@@ -210,7 +210,7 @@ def _not_an_object(text: str) -> str:
         return f"speculative config {_short(text)} is JSON, but not an object"
     return (
         f"speculative config {_short(text, 60)} is JSON, but not an object: {fixed.what}; "
-        f"write {_cut(fixed.text, 80)}"
+        f"write {on_one_line(fixed.text)}"
     )
 
 
@@ -227,8 +227,4 @@ def profile_of(text: str, profiles: tuple[Profile, ...]) -> Profile | None:
 
 
 def _short(text: str, limit: int = 80) -> str:
-    return repr(_cut(text, limit))
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")

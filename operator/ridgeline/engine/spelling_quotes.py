@@ -23,6 +23,12 @@ class Repair:
     text: str
 
 
+def on_one_line(text: str, limit: int = 80) -> str:
+    """Return a text as a message bears it: without line breaks or other signs, and cut."""
+    short = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in short)
+
+
 def repair(text: str) -> Repair | None:
     """Return what a text that is no JSON object was meant to be, `None` when nobody can tell.
 

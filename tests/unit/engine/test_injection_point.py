@@ -10,6 +10,7 @@ from ridgeline.engine.container import (
     InjectionPoint,
     InjectionPointError,
     injection_point,
+    known_environment,
     own_flag_value,
 )
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError
@@ -78,7 +79,8 @@ def test_scripts_that_a_shell_expands_need_no_default(
         ((), "does not read SPECULATION_CONFIG; add"),
         (("--speculative-config=$$(SPECULATION_CONFIG)",), "has its own"),
         (("--speculative-config=$SPECULATION_CONFIG",), "no shell expands it"),
-        (("sh", "-c", "serve $SPECULATION_CONFIG_FILE"), "does not read"),
+        (("sh", "-c", "serve $SPECULATION_CONFIG_FILE"), "edits no scripts; write"),
+        (("sh", "-c", "serve -sc '{}'"), "there in place of -sc"),
         (("--x=$(SPECULATION_CONFIG_FILE)",), "does not read"),
     ],
 )
@@ -115,6 +117,9 @@ def test_a_flag_of_its_own_is_found_in_every_spelling(words: tuple[str, ...]) ->
     [
         (("--speculative-config.method", "eagle"), '{"method": "eagle"}'),
         (("--speculative_config.method=mtp",), '{"method": "mtp"}'),
+        (("-sc.a.b=1",), '{"a.b": "1"}'),
+        (("--spec-method", "mtp"), '{"method": "mtp"}'),
+        (("--spec_tokens=3",), '{"num_speculative_tokens": "3"}'),
     ],
 )
 def test_a_flag_for_one_key_is_a_flag_of_its_own(words: tuple[str, ...], value: str) -> None:
@@ -169,3 +174,58 @@ def test_items_of_other_names_do_not_count() -> None:
     others = (EnvItem(name="SPECULATION_CONFIG_2", value="x"), EnvItem(name="A", value="{"))
 
     assert injection_point(replace(GOOD, env=others)) == InjectionPoint(text="", set_by_item=False)
+
+
+OWN_IN_SCRIPT = (
+    "vllm serve m --speculative-config '{}' ${SPECULATION_CONFIG:+-sc \"$SPECULATION_CONFIG\"}",
+    'test "$SPECULATION_CONFIG" || exec vllm serve m --spec-method ngram; exec vllm serve m',
+    'echo $SPECULATION_CONFIG; exec vllm serve m -sc "$OTHER"',
+)
+
+
+@pytest.mark.parametrize("script", OWN_IN_SCRIPT)
+def test_a_script_with_a_flag_of_its_own_beside_ours_is_refused(script: str) -> None:
+    container = Container(name="vllm", command=("sh", "-c"), args=(script,))
+
+    with pytest.raises(InjectionPointError, match=r"scripts are not edited: remove its own"):
+        injection_point(container)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        SCRIPT,
+        'exec vllm serve m --speculative-config "$SPECULATION_CONFIG"',
+        "exec vllm serve m --speculative-config='$(SPECULATION_CONFIG)'",
+        "exec vllm serve m -sc ${SPECULATION_CONFIG} # --spec-tokens 3",
+        'exec vllm serve m --chat-template "it\'s" "$SPECULATION_CONFIG',
+    ],
+)
+def test_a_script_that_only_reads_the_item_has_no_flag_of_its_own(script: str) -> None:
+    container = Container(name="vllm", command=("sh", "-c"), args=(script,), has_env_from=True)
+
+    assert injection_point(container).text == ""
+
+
+def test_an_item_that_loads_code_is_refused() -> None:
+    code = '{"method":"custom_class","model":"a.b"}'
+
+    with pytest.raises(InvalidSpeculativeConfigError, match="code that is not its own"):
+        injection_point(replace(GOOD, env=(item(code),)))
+    with pytest.raises(InvalidSpeculativeConfigError, match="code that is not its own"):
+        injection_point(replace(GOOD, args=("-sc", code)))
+
+
+def test_variables_are_known_as_far_as_they_are_written() -> None:
+    container = replace(
+        GOOD,
+        env=(
+            EnvItem(name="A", value="1"),
+            EnvItem(name="B", value="$(A)-$(C)-$$(A)"),
+            EnvItem(name="C", value=None),
+            EnvItem(name="D", value="2"),
+            EnvItem(name="D", value=None, from_elsewhere=True),
+        ),
+    )
+
+    assert known_environment(container) == {"A": "1", "B": "1-$(C)-$(A)", "C": ""}
