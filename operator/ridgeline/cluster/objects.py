@@ -55,6 +55,7 @@ class DeploymentObject:
         progress_deadline_exceeded: The Deployment controller gave up on the newest template.
         marker: Value of our annotation, `None` without one.
         last_writer: Field manager other than ours that wrote its spec last; empty if not told.
+        last_writer_at: Epoch seconds of that write; 0 if not told.
         shape: How it rolls and what its Pods ask for.
         template: Fingerprint of its Pod template without what is ours.
         ours: Whether we own an env item of its Pod template.
@@ -79,6 +80,7 @@ class DeploymentObject:
     available_replicas: int
     progress_deadline_exceeded: bool
     last_writer: str = ""
+    last_writer_at: float = 0.0
     shape: TargetShape = field(default_factory=TargetShape)
     template: str = ""
     ours: bool = False
@@ -145,6 +147,7 @@ def trim_deployment(body: Json) -> DeploymentObject:
         managed_fields.ours(entries),
         [each["name"] for each in template["spec"]["containers"]],
     )
+    written_at, writer = _last_writer(entries)
     return DeploymentObject(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -169,7 +172,8 @@ def trim_deployment(body: Json) -> DeploymentObject:
             for each in status.get("conditions") or ()
         ),
         shape=trim_shape(spec, metadata),
-        last_writer=_last_writer(entries),
+        last_writer=writer,
+        last_writer_at=epoch(written_at) if written_at else 0.0,
         template=template_fingerprint(template),
         ours=any(managed_fields.owns(mine, managed_fields.env_item(each)) for each in names),
         paused_by_us=bool(spec.get("paused")) and managed_fields.owns(mine, managed_fields.PAUSED),
@@ -251,7 +255,11 @@ def trim_pod(body: Json) -> PodObject | None:
     )
 
 
-def _last_writer(entries: Iterable[Json]) -> str:
+def _last_writer(entries: Iterable[Json]) -> tuple[str, str]:
+    """Return when another than us wrote the spec last, and who; empty texts if not told.
+
+    Who only takes something out leaves no trace: managed fields tell what is there.
+    """
     # Who owns nothing of the spec wrote something else: the Deployment controller, for one, writes
     # an annotation at each revision.
     writers = [
@@ -261,7 +269,7 @@ def _last_writer(entries: Iterable[Json]) -> str:
         and each.get("manager") != PROFILE_MANAGER
         and "f:spec" in (each.get("fieldsV1") or {})
     ]
-    return max(writers, default=("", ""))[1]
+    return max(writers, default=("", ""))
 
 
 def _ready_since(status: Json) -> float | None:

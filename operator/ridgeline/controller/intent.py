@@ -97,7 +97,12 @@ def with_served(memory: Memory, view: View, target: TargetFacts) -> Memory:
 def undone_problem(view: View, target: TargetFacts) -> Problem:
     """Return what to say of a target from which somebody else took our profile."""
     applied = view.roll.to_profile if view.roll else "a profile"
-    who = f" (last written by {target.last_writer!r})" if target.last_writer else ""
+    by = view.roll.undone_by if view.roll else ""
+    who = (
+        f" (last written by {by!r})"
+        if by
+        else " (without a trace in managedFields, as kubectl rollout undo does)"
+    )
     times = view.roll.undone_times if view.roll else 1
     again = f" {times} times" if times > 1 else ""
     return Problem(

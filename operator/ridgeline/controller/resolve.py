@@ -116,6 +116,7 @@ def _with_active_profile(
         uid=deployment.uid,
         generation=deployment.generation,
         last_writer=deployment.last_writer,
+        last_writer_at=deployment.last_writer_at,
         desired_replicas=deployment.replicas,
         active_profile=active.name if active else None,
         active_config=point.text,

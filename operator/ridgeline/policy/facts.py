@@ -153,6 +153,7 @@ class TargetFacts:
         uid: Its identity.
         generation: Its generation (`metadata.generation`).
         last_writer: Field manager that wrote its spec last, apart from us; empty if not told.
+        last_writer_at: Epoch seconds of that write, to the second; 0 if not told.
         desired_replicas: `spec.replicas`.
         active_profile: Profile that its Pod template carries; `None` when no profile describes it.
         active_config: The speculative config that the template carries, for messages.
@@ -167,6 +168,7 @@ class TargetFacts:
     uid: str
     generation: int = 1
     last_writer: str = ""
+    last_writer_at: float = 0.0
     desired_replicas: int
     active_profile: str | None
     active_config: str

@@ -16,6 +16,7 @@ All else is moved on by what is seen:
 and from Canary, Rolling and Finished to Undone, when somebody else takes the profile out.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -229,24 +230,26 @@ def _undone(roll: Roll, target: TargetFacts) -> Roll:
         roll,
         state=RollState.UNDONE,
         undone_times=roll.undone_times + 1,
-        undone_by=target.last_writer,
+        # A write from before the roll took nothing of it out; who did left no trace then.
+        undone_by=target.last_writer
+        if target.last_writer_at >= math.floor(roll.started_at)
+        else "",
     )
 
 
 def undone_by_others(roll: Roll | None, target: TargetFacts, serving_generation: int) -> bool:
     """Tell whether somebody took our profile out of the target and means it.
 
-    A person's command means it the first time. A controller or a pipeline may not have known of
-    us: it means it when it does so again after the profile was decided for anew. Editing the
-    serving's spec after the roll hands the target back: then the person knows of us.
+    A person's command means it the first time, and so may whoever left no trace (taking fields out
+    leaves none). A controller or a pipeline that shows itself may not have known of us: it means it
+    when it does so again after the profile was decided for anew. Editing the serving's spec after
+    the roll hands the target back: then the person knows of us.
     """
-    return (
-        roll is not None
-        and roll.state is RollState.UNDONE
-        and roll.target_uid == target.uid
-        and serving_generation <= roll.serving_generation
-        and (roll.undone_times >= UNDONE_TOO_OFTEN or roll.undone_by.startswith(_PEOPLE))
-    )
+    if roll is None or roll.state is not RollState.UNDONE or roll.target_uid != target.uid:
+        return False
+    person = not roll.undone_by or roll.undone_by.startswith(_PEOPLE)
+    means_it = person or roll.undone_times >= UNDONE_TOO_OFTEN
+    return means_it and serving_generation <= roll.serving_generation
 
 
 def undone_before(roll: Roll | None, target_uid: str, serving_generation: int, now: float) -> int:

@@ -138,6 +138,7 @@ def test_a_deployment() -> None:
         available_replicas=2,
         progress_deadline_exceeded=False,
         last_writer="joe",
+        last_writer_at=1795950000.0,
         shape=trim_shape(deployment_body()["spec"]),
         template=template_fingerprint(deployment_body()["spec"]["template"]),
     )
