@@ -184,3 +184,13 @@ def test_no_config_that_loads_code_is_written_or_taken_away() -> None:
 def test_no_config_that_is_none_is_written(config: str) -> None:
     with pytest.raises(InvalidSpeculativeConfigError):
         replace_flag(("serve",), config)
+
+
+def test_a_shell_that_runs_a_file_gets_its_flags_as_arguments() -> None:
+    args = ("sh", "launch.sh", "-sc", OLD)
+
+    assert replace_flag(args, NEW) == ("sh", "launch.sh", "-sc", NEW)
+
+
+def test_a_dotted_alias_is_not_ours() -> None:
+    assert replace_flag(("m", "--spec-method.x=1"), "") == ("m", "--spec-method.x=1")

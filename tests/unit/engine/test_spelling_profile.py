@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ridgeline.engine.contract import KeyUse
+from ridgeline.engine.contract import KeyContract, KeyType, KeyUse
 from ridgeline.engine.speculative_config import (
     InvalidSpeculativeConfigError,
     LoadsCodeError,
@@ -124,6 +125,19 @@ def test_a_dotted_model_is_a_class_only_where_a_release_takes_it_for_one() -> No
         profile_from(config, contract("0.24.0"), name="p")
     assert profile_from(config, contract("0.33.0"), name="p").model == "my.head"
     assert parse(json.dumps(config)) == config
+
+
+def test_code_is_told_before_anything_else() -> None:
+    with pytest.raises(LoadsCodeError, match="imports the class"):
+        profile_from(eagle(model="my.head", modle="x"), contract("0.24.0"), name="p")
+
+
+def test_a_key_that_a_later_profile_renders_is_no_extra_key() -> None:
+    key = KeyContract(name="later", type=KeyType.WHOLE, use=KeyUse.PROFILE, about="Later")
+    release = replace(contract(), keys={**contract().keys, "later": key})
+
+    with pytest.raises(InvalidSpeculativeConfigError, match="later 1: no profile has a field"):
+        profile_from(ngram(later=1), release, name="p")
 
 
 def test_every_key_that_loads_code_is_refused_without_knowing_the_release() -> None:
