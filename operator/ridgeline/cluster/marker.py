@@ -46,16 +46,26 @@ class Marker:
 
 
 def marker_of(text: str | None) -> Marker | None:
-    """Read the annotation's value; `None` when it is not ours or cannot be read."""
+    """Read the annotation's value; `None` when it is not ours or cannot be read.
+
+    Anybody who may edit the target may write there: what is not of our form is nobody's.
+    """
     try:
         content = json.loads(text or "")
-        canary = content.get("canary")
+        serving, canary = content["serving"], content.get("canary")
+        if not isinstance(serving, str):
+            return None
         return Marker(
-            serving=str(content["serving"]),
+            serving=serving,
             on_delete=OnDelete(content.get("onDelete", OnDelete.KEEP)),
-            canary=CanaryMark(label=canary.get("label"), config=canary.get("config"))
-            if canary
-            else None,
+            canary=_canary_of(canary) if canary else None,
         )
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
+
+
+def _canary_of(content: dict[str, Any]) -> CanaryMark:
+    label, config = content.get("label"), content.get("config")
+    if not isinstance(label, str | None) or not isinstance(config, str | None):
+        raise TypeError("what was there before a canary is text")
+    return CanaryMark(label=label, config=config)
