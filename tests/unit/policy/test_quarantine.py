@@ -95,9 +95,9 @@ def test_another_failure_of_the_same_profile_counts_on_and_replaces_the_entry() 
     assert entry.message == "12 % more time per token"
 
 
-@pytest.mark.parametrize("changed", [{"config": "c2"}, {"template": "t2"}])
-def test_an_edited_profile_or_target_begins_anew(changed: dict[str, str]) -> None:
-    (entry,) = failed(failed(), now=NOW + HOUR, **changed)
+@pytest.mark.parametrize(("config", "template"), [("c2", "t1"), ("c1", "t2")])
+def test_an_edited_profile_or_target_begins_anew(config: str, template: str) -> None:
+    (entry,) = failed(failed(), now=NOW + HOUR, config=config, template=template)
     assert (entry.times, entry.until) == (1, NOW + HOUR + DAY)
 
 
