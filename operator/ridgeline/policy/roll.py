@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ridgeline.policy.facts import Problem, TargetFacts
+from ridgeline.policy.lifecycle import CLOCK_TOLERANCE_SECONDS
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState, RollWay
 
@@ -196,6 +197,9 @@ def moved_on(roll: Roll, target: TargetFacts, now: float) -> Roll:
     if seen_is_older(roll, target):
         return roll
     if roll.open:
+        if roll.stage_at > now + CLOCK_TOLERANCE_SECONDS:
+            # Its deadlines would not pass until a clock that was wrong comes true.
+            roll = replace(roll, stage_at=now)
         return _moved_on_while_open(roll, target, now)
     if roll.state is RollState.FINISHED and not carries(roll, target):
         # It ended when it ended; only who runs the target now is another.

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ridgeline.policy.facts import Problem, RolloutFacts, TargetFacts
-from ridgeline.policy.roll import Roll
+from ridgeline.policy.lifecycle import CLOCK_TOLERANCE_SECONDS
+from ridgeline.policy.roll import Roll, moved_on
 from ridgeline.policy.roll_settings import RollSettings
 from ridgeline.policy.roll_steps import Asked, Found, NextStep, Step, Watched, next_step
 from ridgeline.terms.reasons import Reason
@@ -371,3 +372,14 @@ def test_a_canary_whose_profile_somebody_took_out_gives_its_pause_back() -> None
 def test_nothing_is_done_to_another_deployment_of_the_same_name(state: RollState) -> None:
     other = target(uid="uid-2", ours=True)
     assert step_of(replace(CANARY, state=state), other, Watched(failure=FAILURE)) is None
+
+
+@pytest.mark.parametrize("state", [RollState.CANARY, RollState.ROLLING])
+def test_no_deadline_waits_for_a_clock_that_was_ahead(state: RollState) -> None:
+    ahead = replace(CANARY, state=state, stage_at=NOW + 365 * 86_400.0)
+    moved = moved_on(ahead, target(), NOW)
+    assert moved.stage_at == NOW
+    limit = CANARY_LIMIT if state is RollState.CANARY else ROLL_LIMIT
+    assert taken(moved, target(), after=limit + 1.0)[0] is Step.UNDO
+    slightly = replace(ahead, stage_at=NOW + CLOCK_TOLERANCE_SECONDS)
+    assert moved_on(slightly, target(), NOW) == slightly
