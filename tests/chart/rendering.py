@@ -45,7 +45,7 @@ class Chart:
         namespace: str = NAMESPACE,
         options: tuple[str, ...] = (),
     ) -> list[Object]:
-        """The objects for a file of `values/` and for values on top of it.
+        """The objects for a file of `values/` and values on top of it, without those of `helm test`.
 
         Raises:
             HelmRefusesError: Helm refuses the values.
@@ -54,8 +54,8 @@ class Chart:
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as more:
             yaml.safe_dump(values or {}, more)
             more.flush()
-            command = ["template", release, str(CHART), "--namespace", namespace, *given]
-            text = self.run(*command, "--values", more.name, *options)
+            command = ["template", release, str(CHART), "--namespace", namespace, "--skip-tests"]
+            text = self.run(*command, *given, "--values", more.name, *options)
         return [each for each in yaml.safe_load_all(text) if each]
 
     def run(self, *arguments: str) -> str:

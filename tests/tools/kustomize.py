@@ -47,7 +47,8 @@ def render(*options: str) -> list[Object]:
         subprocess.CalledProcessError: Helm refuses.
     """
     helm = ensure(HELM, Progress()) / "helm"
-    command = [str(helm), "template", RELEASE, str(CHART), "--namespace", NAMESPACE, *options]
+    where = ["--namespace", NAMESPACE, "--skip-tests"]
+    command = [str(helm), "template", RELEASE, str(CHART), *where, *options]
     text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [each for each in yaml.safe_load_all(text) if each]
 

@@ -68,6 +68,55 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- omit (include "ridgeline.config" . | fromYaml) "freeze" | toYaml | sha256sum -}}
 {{- end -}}
 
+{{/* Of the Pod of `helm test`: no selector of the operator's own may match it. */}}
+{{- define "ridgeline.testName" -}}
+{{- printf "%s-test" (include "ridgeline.name" . | trunc 58 | trimSuffix "-") -}}
+{{- end -}}
+
+{{/* Where the addresses of telemetry.endpoints lead, as far as they tell. */}}
+{{- define "ridgeline.telemetryPorts" -}}
+{{- $ports := list -}}
+{{- range .Values.telemetry.endpoints -}}
+{{- if eq (default "Prometheus" .source) "Pods" -}}
+{{- $ports = append $ports (int (default 8000 (default dict .pods).port)) -}}
+{{- else -}}
+{{- $url := urlParse .url -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- $ports = append $ports (int (default (ternary 443 80 (eq $url.scheme "https")) $port)) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (uniq $ports) -}}
+{{- end -}}
+
+{{- define "ridgeline.volumeMounts" -}}
+- name: config
+  mountPath: /etc/ridgeline/config
+  readOnly: true
+{{- if .Values.telemetry.secret }}
+- name: telemetry
+  mountPath: /etc/ridgeline/telemetry
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end -}}
+
+{{- define "ridgeline.volumes" -}}
+- name: config
+  configMap:
+    name: {{ include "ridgeline.fullname" . }}-config
+{{- with .Values.telemetry.secret }}
+- name: telemetry
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{- toYaml . | nindent 0 }}
+{{- end }}
+{{- end -}}
+
 {{/* What the operator does in the namespaces that it looks after. */}}
 {{- define "ridgeline.namespacedRules" -}}
 - apiGroups: [ridgeline.dev]

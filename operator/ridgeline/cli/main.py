@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ridgeline import __version__
+from ridgeline.cli.check import check
 from ridgeline.cli.cutoff import cutoff
 from ridgeline.cli.record import app as record_app
 from ridgeline.cluster.errors import ClusterError
@@ -28,6 +29,7 @@ app = typer.Typer(
 
 app.add_typer(record_app, name="record")
 app.command()(cutoff)
+app.command()(check)
 
 
 class LogLevel(StrEnum):
