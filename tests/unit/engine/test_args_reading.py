@@ -172,3 +172,15 @@ def test_a_broken_config_in_a_file_is_told() -> None:
 
     with pytest.raises(InvalidSpeculativeConfigError, match="quotes are lost"):
         config_in_force(words)
+
+
+def test_a_message_stays_on_one_line() -> None:
+    for words in (
+        ("-sc.a\n",),
+        ("-sc.a\n=1", "-sc.a\n=2"),
+        ("-sc", "$(A\n)"),
+        ("-sc.a=1", "-sc.a.\n=2"),
+    ):
+        with pytest.raises(ArgsError) as told:
+            config_in_force(words)
+        assert str(told.value).isprintable()

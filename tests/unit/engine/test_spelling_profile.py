@@ -159,6 +159,12 @@ def test_a_family_of_mtp_is_mtp() -> None:
     assert profile_from(config, contract("0.24.0"), name="p").method is Method.MTP
 
 
+def test_rows_of_a_table_are_read_in_their_order() -> None:
+    read = profile_from(eagle(**{TABLE: [[17, 64, 2], [1, 16, 4]]}), contract(), name="p")
+
+    assert read.schedule == ((1, 16, 4), (17, 64, 2))
+
+
 def test_null_is_a_key_that_is_not_there() -> None:
     config = ngram(prompt_lookup_max=None, draft_load_config=None)
 

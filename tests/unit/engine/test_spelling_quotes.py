@@ -56,3 +56,7 @@ def test_a_guess_is_a_json_object(text: str) -> None:
 def test_numbers_that_are_not_finite_are_refused(text: str) -> None:
     with pytest.raises(InvalidSpeculativeConfigError, match="is not finite"):
         parse(text)
+
+
+def test_a_long_text_is_not_turned_over() -> None:
+    assert repair("'" + json.dumps({"method": "x" * 20_000}) + "'") is None
