@@ -28,6 +28,8 @@ CANARY_STANZA: Final = (
     "set spec.strategy.rollingUpdate to maxUnavailable: 0 and maxSurge: 1 in the Deployment"
 )
 
+_UNPROVEN: Final = "it has not served yet with this Pod template"
+
 
 def quarantine(move: Move) -> Verdict:
     """Guard against a profile that failed lately."""
@@ -80,10 +82,12 @@ def canary(move: Move) -> Verdict:
     obstacle = canary_obstacle(plan, rolls)
     if obstacle is None or rolls.canary_otherwise is CanaryOtherwise.ROLL:
         return PASSED
+    always = rolls.canary_when is CanaryWhen.ALWAYS
     return held(
         Reason.CANARY_IMPOSSIBLE,
-        f"{move.told}: {move.profile} is better, and begins with a canary, since it has not served "
-        f"yet with this Pod template; but {obstacle}: {CANARY_STANZA}, or set "
+        f"{move.told}: {move.profile} is better, and begins with a canary, since "
+        f"{'spec.rollout.canary.when is Always' if always else _UNPROVEN}; but {obstacle}: "
+        f"{CANARY_STANZA}, or set "
         f"spec.rollout.canary.otherwise: Roll, or order {move.profile} once with the annotation "
         f"{FORCE_ANNOTATION}",
     )

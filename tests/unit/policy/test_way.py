@@ -169,12 +169,15 @@ def test_where_none_can_be_made_the_person_s_choice_counts() -> None:
     assert held is not None
     assert held.reason is Reason.CANARY_IMPOSSIBLE
     for part in (
-        "maxUnavailable 1 lets",
+        "since it has not served yet with this Pod template; but maxUnavailable 1 lets",
         "maxUnavailable: 0 and maxSurge: 1",
         "spec.rollout.canary.otherwise: Roll",
         "ridgeline.dev/force-profile",
     ):
         assert part in held.message
+    always = canary(move(plan=unable, rolls=replace(CAREFUL, canary_when=CanaryWhen.ALWAYS))).hold
+    assert always is not None
+    assert "since spec.rollout.canary.when is Always; but" in always.message
     rolling = replace(CAREFUL, canary_otherwise=CanaryOtherwise.ROLL)
     assert canary(move(plan=unable, rolls=rolling)) == PASSED
     assert way_of(move(plan=unable, rolls=rolling)) is RollWay.WHOLE
