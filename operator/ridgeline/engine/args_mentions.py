@@ -30,6 +30,9 @@ _SHORTEST: Final = {CONFIG_FLAG: "--specu", "--spec-method": "--spec-me"} | {
 }
 """The shortest cut of each name that no other flag of vLLM begins with."""
 
+_BEGINNINGS: Final = ("--spec", SHORT_FLAG)
+"""How every word that names one of these flags begins."""
+
 SHELL: Final = re.compile(r"^(?:.*/)?(?:ba|da|a|z|k)?sh$")
 _COMMAND_STRING: Final = re.compile(r"-[a-z]*c[a-z]*")
 _ALL_ARGUMENTS: Final = re.compile(r"\$(?:[@*]|\{[@*][^}]*\})")
@@ -91,13 +94,13 @@ def mentions(words: Sequence[str], environment: Mapping[str, str]) -> tuple[Ment
         if mention is not None:
             own = words[index : index + mention.words]
             unknown = tuple(name for word in own for name in undefined(word, environment))
-            found.append(replace(mention, unknown=unknown))
+            found.append(replace(mention, unknown=unknown) if unknown else mention)
         index += 1 if mention is None else mention.words
     return tuple(found)
 
 
 def _mention(flat: Sequence[str], index: int) -> Mention | None:
-    if not flat[index].startswith("-"):
+    if not flat[index].startswith(_BEGINNINGS):
         return None
     name, equals, inline = flat[index].partition("=")
     head, dot, rest = name.partition(".")

@@ -127,7 +127,7 @@ def parse(text: str) -> Mapping[str, object] | None:
     if not text.strip():
         return None
     try:
-        config = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+        config = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise InvalidSpeculativeConfigError(_not_json(text, error)) from error
     except (ValueError, RecursionError) as error:
@@ -188,6 +188,9 @@ def _refuse_number(text: str) -> NoReturn:
 def _finite(text: str) -> float:
     value = float(text)
     return value if math.isfinite(value) else _refuse_number(text)
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_number, parse_float=_finite)
 
 
 def _not_json(text: str, error: json.JSONDecodeError) -> str:
