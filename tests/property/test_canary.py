@@ -21,7 +21,7 @@ from ridgeline.terms.rolls import (
 
 NOW = 1_800_000_000.0
 PROBLEMS = st.sampled_from(Reason).map(lambda reason: Problem(reason=reason, message="told"))
-COUNTS = st.integers(0, 20)
+COUNTS = st.integers(0, 3)
 ROLLOUTS = st.builds(
     RolloutFacts,
     updated=COUNTS,
@@ -58,7 +58,16 @@ ROLLS = st.builds(
     why=st.none() | PROBLEMS,
 )
 CANARIES = ROLLS.map(lambda roll: replace(roll, state=RollState.CANARY))
-CARRYING = TARGETS.map(lambda target: replace(target, uid="uid-1", active_profile="eagle2"))
+
+
+def carrying(target: TargetFacts) -> TargetFacts:
+    """The target of a canary: paused by the operator, where it is paused."""
+    ours = target.rollout is not None and target.rollout.paused
+    return replace(target, uid="uid-1", active_profile="eagle2", paused_by_us=ours)
+
+
+CARRYING = TARGETS.map(carrying)
+UNTOUCHED = CARRYING.map(lambda target: replace(target, template="aaaa"))
 WATCHED = st.builds(
     Watched,
     failure=st.none() | PROBLEMS,
@@ -67,7 +76,7 @@ WATCHED = st.builds(
     verdict=st.none() | PROBLEMS,
     serving=st.booleans(),
 )
-ASKED = st.builds(
+ASKED = st.just(Asked()) | st.builds(
     Asked,
     forced=st.sampled_from([None, "eagle2", "none"]),
     withdrawn=st.none() | PROBLEMS,
@@ -83,7 +92,7 @@ SETTINGS = st.builds(
     trial=st.sampled_from(TrialPolicy),
     deadline_seconds=st.floats(60.0, 86_400.0),
 )
-AFTER = st.floats(-1e6, 1e6)
+AFTER = st.floats(0.0, 60.0) | st.floats(-1e6, 1e6)
 
 
 @given(CANARIES, CARRYING, WATCHED, ASKED, SETTINGS)
@@ -96,7 +105,7 @@ def test_no_canary_outlives_its_deadline(
     assert found.step in (Step.UNDO, Step.PROMOTE)
 
 
-@given(CANARIES | ROLLS, CARRYING | TARGETS, WATCHED, ASKED, SETTINGS, AFTER)
+@given(CANARIES | ROLLS, UNTOUCHED | CARRYING | TARGETS, WATCHED, ASKED, SETTINGS, AFTER)
 def test_a_target_is_paused_for_a_canary_that_may_be_finished_and_for_nothing_else(
     roll: Roll,
     target: TargetFacts,
@@ -118,7 +127,7 @@ def test_a_target_is_paused_for_a_canary_that_may_be_finished_and_for_nothing_el
         assert found.step in (Step.GIVE_BACK, Step.UNDO), "both give spec.paused back"
 
 
-@given(CANARIES, CARRYING, WATCHED, ASKED, SETTINGS, AFTER)
+@given(CANARIES, UNTOUCHED, WATCHED, ASKED, SETTINGS, AFTER)
 def test_nothing_that_fails_goes_on_but_by_order(
     roll: Roll,
     target: TargetFacts,
@@ -140,7 +149,7 @@ def test_nothing_that_fails_goes_on_but_by_order(
     assert asked.withdrawn is None
 
 
-@given(CANARIES | ROLLS, CARRYING | TARGETS, WATCHED, ASKED, SETTINGS, AFTER)
+@given(CANARIES | ROLLS, UNTOUCHED | CARRYING | TARGETS, WATCHED, ASKED, SETTINGS, AFTER)
 def test_a_profile_is_blamed_for_what_it_did_and_not_for_what_a_person_asked(
     roll: Roll,
     target: TargetFacts,
