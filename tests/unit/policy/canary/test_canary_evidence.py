@@ -84,6 +84,13 @@ def test_no_window_counts_without_a_replica_on_each_side() -> None:
     assert seen(facts(OLD), seconds=600.0).windows == 0
 
 
+def test_no_window_counts_in_which_a_canary_that_served_is_not_seen() -> None:
+    before = seen(facts(OLD, CANARY), seconds=300.0)
+    for lost in (facts(OLD), facts(OLD, replica("new", "eagle2", age=61.0))):
+        after = gathered(before, lost, "eagle2", 0.0, START + 600.0)
+        assert (after.windows, after.old) == (before.windows, before.old)
+
+
 def test_numbers_that_were_read_long_ago_are_not_counted_again() -> None:
     assert seen(facts(OLD, CANARY, read_ago=54.0), seconds=300.0).windows > 0
     assert seen(facts(OLD, CANARY, read_ago=56.0), seconds=300.0).windows == 0

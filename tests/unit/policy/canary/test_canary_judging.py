@@ -247,3 +247,13 @@ def test_no_canary_goes_on_before_its_answers_were_compared_or_waited_for(speed:
 def test_a_slow_canary_is_not_kept_waiting_for_its_answers() -> None:
     few = answers(300.0, speed=0.030, count=10.0, windows=LEAST_WINDOWS)
     assert judge(few, None, None, NOW).found is Found.WORSE
+
+
+def test_a_reason_to_end_that_is_missing_counts_where_no_other_one_grew_as_much() -> None:
+    """Three reasons: what one lost is spread over two."""
+    mine = side(0.010, finished=(("length", 200.0), ("stop", 200.0)), answer=300.0)
+    ends = (("abort", 340.0), ("length", 330.0), ("stop", 330.0))
+    theirs = side(0.020, replicas=4, finished=ends, answer=300.0)
+    judged = judge(evidence(mine, theirs), None, None, NOW)
+    assert judged.why.reason is Reason.ANSWERS_DIFFER
+    assert "0 % of its answers end with 'abort', and 34 %" in judged.why.message

@@ -89,6 +89,8 @@ def test_any_other_crash_must_happen_twice(words: str) -> None:
     assert reason_of(pod(last=crash(words), restarts=2)) is Reason.PODS_CRASH
     looping = pod(last=crash(words), restarts=1, waiting="CrashLoopBackOff")
     assert reason_of(looping) is Reason.PODS_CRASH
+    # The kubelet counts a crash once it has started the container again.
+    assert "crashed 2 times" in message_of(looping)
 
 
 def test_a_crash_is_told_in_its_last_line_or_with_how_to_see_it() -> None:
