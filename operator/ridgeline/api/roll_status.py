@@ -6,6 +6,7 @@ from pydantic import Field, StrictInt, StringConstraints
 
 from ridgeline.api.fields import (
     ApiModel,
+    Bool,
     Count,
     DnsLabel,
     Generation,
@@ -92,6 +93,11 @@ class RolloutStatus(ApiModel):
     )
     config: Fingerprint | None = Field(
         default=None, description="Fingerprint of the profile's speculative config."
+    )
+    held_back: Bool | None = Field(
+        default=None,
+        description="Whether the Deployment was paused for the canary. Who resumes it then "
+        "(kubectl rollout resume) lets the rest follow.",
     )
     promised_percent: Percent | None = Field(
         default=None,

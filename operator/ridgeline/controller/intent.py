@@ -8,7 +8,7 @@ from ridgeline.controller.view import View
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Problem, TargetFacts
 from ridgeline.policy.memory import Memory
-from ridgeline.policy.proof import Proof, is_proven, with_proof
+from ridgeline.policy.proof import Proof, proof_of, with_proof
 from ridgeline.policy.roll import Before, Roll, undone_before
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import ProofResult, RollState, RollWay
@@ -81,7 +81,7 @@ def with_served(memory: Memory, view: View, target: TargetFacts) -> Memory:
     config = view.settings.configs.get(left or "")
     if left is None or config is None or not view.facts.replicas or target.rollout is not None:
         return memory
-    if is_proven(memory.slow.proofs, left, config, target.template):
+    if proof_of(memory.slow.proofs, left, config, target.template) is not None:
         return memory
     proof = Proof(
         profile=left,

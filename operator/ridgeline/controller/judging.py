@@ -1,5 +1,7 @@
 """What is known of the new Pods of a roll: whether they start, and what they show."""
 
+import math
+
 from ridgeline.controller.mind import Mind
 from ridgeline.controller.view import View
 from ridgeline.costmodel.curve import Curve
@@ -10,7 +12,8 @@ from ridgeline.policy.canary.starts import start_failure
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.proof import proof_of
 from ridgeline.policy.roll import Roll
-from ridgeline.policy.roll_steps import Watched
+from ridgeline.policy.roll_plan import RollPlan
+from ridgeline.policy.roll_steps import Watched, paused_by_others
 from ridgeline.policy.verification import verified
 from ridgeline.terms.rolls import ProofResult, RollState
 
@@ -24,13 +27,36 @@ def watch_new_pods(view: View, mind: Mind, roll: Roll) -> Watched:
     )
     if roll.state is RollState.FINISHED:
         return Watched(worse=_worse(view, mind, roll))
+    target = view.rolled_target
+    paused = target is not None and paused_by_others(target)
+    paused_seconds = mind.pauses.seen(roll.stage_at, paused=paused, now=view.now)
     if roll.state is not RollState.CANARY:
-        return Watched(failure=failure, serving=bool(new))
+        expected = _expected_seconds(plan, roll) if plan is not None else 0.0
+        return Watched(
+            failure=failure,
+            serving=bool(new),
+            expected_seconds=expected,
+            paused_seconds=paused_seconds,
+        )
     mind.evidence = gathered(mind.evidence, view.facts, roll.to_profile, roll.started_at, view.now)
     old, other = _curve(view, roll.from_profile), _curve(view, roll.to_profile)
     judged = judge(mind.evidence, old, other, view.now)
     mind.judgement = judged
-    return Watched(failure=failure, found=judged.found, verdict=judged.why, serving=bool(new))
+    return Watched(
+        failure=failure,
+        found=judged.found,
+        verdict=judged.why,
+        serving=bool(new),
+        paused_seconds=paused_seconds,
+    )
+
+
+def _expected_seconds(plan: RollPlan, roll: Roll) -> float:
+    plan = plan.towards(roll.to_profile)
+    if plan.start_seconds is None:
+        return 0.0
+    batches = math.ceil(plan.replicas / max(1, plan.surge + plan.unavailable))
+    return batches * plan.start_margin * plan.start_seconds
 
 
 def _worse(view: View, mind: Mind, roll: Roll) -> Problem | None:

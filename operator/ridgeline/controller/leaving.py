@@ -18,6 +18,7 @@ from ridgeline.controller.complaints import Complaints
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import Leader, Targets
 from ridgeline.engine.container import Container
+from ridgeline.policy.roll_status import roll_of
 from ridgeline.terms.names import PROFILE_ENV
 from ridgeline.terms.rolls import OnDelete
 
@@ -39,14 +40,24 @@ class Leaving:
         self._metrics = metrics
         self._gone_since: dict[Key, float] = {}
         self._last_word: dict[Key, OnDelete] = {}
+        self._unattended: set[Key] = set()
         self._complaints = Complaints()
+
+    def attend(self, target: Key, *, attended: bool) -> None:
+        """Take note whether the pass over a serving can go on with the roll of its target."""
+        (self._unattended.discard if attended else self._unattended.add)(target)
 
     def remember(self, serving: Key, on_delete: OnDelete) -> None:
         """Take note of what a serving says now: the annotation is as old as the last write."""
         self._last_word[serving] = on_delete
 
-    async def see_off(self, now: float) -> None:
-        """Do what is due for every target whose serving is gone."""
+    async def see_off(self, now: float, *, frozen: bool = False) -> None:
+        """Do what is due for every target whose serving is gone, or cannot go on with its canary.
+
+        Args:
+            now: Epoch seconds.
+            frozen: Do nothing but give back what is paused for a canary.
+        """
         left = {
             (each.namespace, each.name): (each, marker)
             for each in self._store.deployments.all()
@@ -55,6 +66,8 @@ class Leaving:
         self._gone_since = {key: self._gone_since.get(key, now) for key in left}
         for key, (deployment, marker) in sorted(left.items()):
             waited = now - self._gone_since[key]
+            if frozen and not deployment.paused_by_us:
+                continue
             if self._leader.held and not 0 <= waited < PATIENCE_SECONDS:
                 await self._guarded(deployment, marker)
 
@@ -63,10 +76,26 @@ class Leaving:
         if deployment.marker is None or deployment.deleting:
             return None
         marker = marker_of(deployment.marker)
-        if marker is None or self._store.servings.get((deployment.namespace, marker.serving)):
+        if marker is None:
             return None
-        wanted = self._wanted(deployment, marker)
-        return marker if deployment.paused_by_us or wanted is OnDelete.RESTORE else None
+        if deployment.paused_by_us:
+            return None if self._in_charge(deployment, marker) else marker
+        claimed = self._store.servings_of(deployment.namespace, deployment.name)
+        serving = self._store.servings.get((deployment.namespace, marker.serving))
+        if claimed or serving is not None:
+            return None
+        return marker if self._wanted(deployment, marker) is OnDelete.RESTORE else None
+
+    def _in_charge(self, deployment: DeploymentObject, marker: Marker) -> bool:
+        """Tell whether a serving goes on with the canary that a target is paused for."""
+        serving = self._store.servings.get((deployment.namespace, marker.serving))
+        roll = roll_of(serving.status) if serving is not None else None
+        return (
+            roll is not None
+            and roll.open
+            and roll.target_uid == deployment.uid
+            and (deployment.namespace, deployment.name) not in self._unattended
+        )
 
     def _wanted(self, deployment: DeploymentObject, marker: Marker) -> OnDelete:
         return self._last_word.get((deployment.namespace, marker.serving), marker.on_delete)
@@ -88,7 +117,7 @@ class Leaving:
         if live.uid != seen.uid or live.marker != seen.marker:
             return
         write = None
-        if self._wanted(live, marker) is OnDelete.KEEP:
+        if live.paused_by_us or self._wanted(live, marker) is OnDelete.KEEP:
             write = _without_canary(live, marker)
         if write is None:
             outcome = await self._targets.release(live, exact=True)
@@ -97,7 +126,7 @@ class Leaving:
         self._metrics.writes.labels("profile").inc()
         self._store.put_deployment(outcome)
         log.info(
-            "its serving is gone: %s",
+            "no serving goes on with it: %s",
             "the operator's fields are given up" if write is None else "its canary is taken back",
             extra={"namespace": live.namespace, "deployment": live.name},
         )

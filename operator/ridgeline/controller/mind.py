@@ -20,6 +20,30 @@ from ridgeline.terms.rolls import RollState
 
 
 @dataclass(slots=True)
+class Pauses:
+    """How long somebody else had a rollout paused, in one stage of a roll.
+
+    Attributes:
+        stage_at: The stage, by when it began.
+        seconds: So long until now.
+        seen_at: When it was last seen paused; `None` when it is not.
+    """
+
+    stage_at: float = 0.0
+    seconds: float = 0.0
+    seen_at: float | None = None
+
+    def seen(self, stage_at: float, *, paused: bool, now: float) -> float:
+        """Take note of a moment; return the seconds until now."""
+        if stage_at != self.stage_at:
+            self.stage_at, self.seconds, self.seen_at = stage_at, 0.0, None
+        if self.seen_at is not None:
+            self.seconds += max(0.0, now - self.seen_at)
+        self.seen_at = now if paused else None
+        return self.seconds
+
+
+@dataclass(slots=True)
 class Mind:
     """Fast memory, what was learned since it was last told, and why our write was refused."""
 
@@ -33,6 +57,7 @@ class Mind:
     canary: Learning = field(default_factory=Learning)
     judgement: Judgement | None = None
     after: Evidence | None = None
+    pauses: Pauses = field(default_factory=Pauses)
     verification: Verification | None = None
 
     def law_with(self, serving: ServingObject) -> LawMemory:

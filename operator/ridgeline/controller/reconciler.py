@@ -130,6 +130,8 @@ class Reconciler:
         view = replace(view, drift=mind.learning.drift.problem())
         self._leaving.remember(key, spec.on_delete)
         target = view.target_facts
+        named = (serving.namespace, spec.target_ref.name)
+        self._leaving.attend(named, attended=target is not None)
         if target is not None and seen_is_older(view.roll, target):
             return None  # the watch stream is still behind our own write; it will wake us
         view = (await self._with_live_target(view)).with_roll_moved_on()
@@ -143,8 +145,7 @@ class Reconciler:
 
     async def see_off(self, now: float) -> None:
         """Do what is due for targets whose serving is gone."""
-        if not self._options.frozen:
-            await self._leaving.see_off(now)
+        await self._leaving.see_off(now, frozen=self._options.frozen)
 
     def line_up(self, wishes: Iterable[Wish], now: float) -> list[Wish]:
         """Return wishes in the order in which they are to be settled."""

@@ -152,7 +152,9 @@ def _withdrawn(view: View, roll: Roll) -> Problem | None:
 
 def _promoted(view: View, mind: Mind, roll: Roll, step: NextStep) -> View:
     view = replace(view, roll=promoted(roll, step.why, view.now))
-    return _with_proof(view, roll, ProofResult.CANARY_PASSED, _gain(mind))
+    judged = step.why.reason in (Reason.CANARY_BETTER, Reason.CANARY_ALIKE)
+    result = ProofResult.CANARY_PASSED if judged else ProofResult.UNCLEAR
+    return _with_proof(view, roll, result, _gain(mind) if judged else None)
 
 
 def _gain(mind: Mind) -> int | None:

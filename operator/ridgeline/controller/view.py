@@ -19,7 +19,7 @@ from ridgeline.policy.facts import Facts, Problem, TargetFacts
 from ridgeline.policy.law.memory import FastMemory as LawFastMemory
 from ridgeline.policy.lifecycle import abandon_switch, finish_switch
 from ridgeline.policy.memory import FastMemory, Memory, SlowMemory
-from ridgeline.policy.quarantine import binding, still_concerned
+from ridgeline.policy.quarantine import binding, counted_from, still_concerned, without
 from ridgeline.policy.roll import Roll, abandoned, fleet_runs_old, moved_on
 from ridgeline.policy.roll_status import roll_of
 from ridgeline.policy.roll_steps import NextStep
@@ -107,6 +107,7 @@ class View:
         if self.roll.open and not roll.open:
             gave_up = roll.state is RollState.ABANDONED
             memory = (abandon_switch if gave_up else finish_switch)(memory, self.now)
+        memory = _with_quarantine(memory, self.roll, roll, self.now)
         undone = roll.state is RollState.UNDONE and self.roll.state is not RollState.UNDONE
         if undone and not self.settings.suspended:
             # Only an edit of the serving after this moment hands the target back. (Who suspended it
@@ -159,6 +160,18 @@ def _left_out(
     bound = {each.profile for each in binding(slow.quarantine, now)} - {active}
     left = [each for each in profiles if each.method.speculates and each.name not in bound]
     return frozenset(bound) if left else frozenset()
+
+
+def _with_quarantine(memory: Memory, before: Roll, after: Roll, now: float) -> Memory:
+    """Return memory with a quarantine counted from the end of its undoing, or ended by success."""
+    if before.state is after.state:
+        return memory
+    entries = memory.slow.quarantine
+    if after.state is RollState.RESTORED:
+        entries = counted_from(entries, after.to_profile, before.stage_at, now)
+    elif after.state is RollState.FINISHED:
+        entries = without(entries, after.to_profile)
+    return replace(memory, slow=replace(memory.slow, quarantine=entries))
 
 
 def spec_of(serving: ServingObject) -> SpeculativeServingSpec:

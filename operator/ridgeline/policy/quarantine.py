@@ -6,7 +6,7 @@ kept after its time, so that the next failure of the same kind binds for twice a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ridgeline.terms.reasons import Reason
@@ -87,6 +87,22 @@ def quarantined(
     )
     others = tuple(each for each in entries if each.profile != profile)
     return (*others, entry)[-MAX_QUARANTINED:]
+
+
+def counted_from(entries: Entries, profile: str, began: float, now: float) -> Entries:
+    """Return the entries with a profile's time counted from now: its undoing took since `began`."""
+    late = max(0.0, now - began)
+    return tuple(
+        replace(each, until=min(each.until + late, now + LONGEST_SECONDS))
+        if each.profile == profile
+        else each
+        for each in entries
+    )
+
+
+def without(entries: Entries, profile: str) -> Entries:
+    """Return the entries without a profile that has done well since."""
+    return tuple(each for each in entries if each.profile != profile)
 
 
 def still_concerned(

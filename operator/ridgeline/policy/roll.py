@@ -73,6 +73,7 @@ class Roll:
         template: Fingerprint of the target's Pod template without what is ours.
         config: Fingerprint of the profile's config.
         why: What the operator made of it: the verdict on the canary, or why it is undone.
+        held_back: Whether the target was seen paused for its canary.
         promised_percent: How much less time per token was predicted for the load when it was
             decided; `None` without a prediction.
         undone_times: How often in a row others took a profile out of the target.
@@ -93,6 +94,7 @@ class Roll:
     template: str = ""
     config: str = ""
     why: Problem | None = None
+    held_back: bool = False
     promised_percent: int | None = None
     undone_times: int = 0
     undone_by: str = ""
@@ -200,6 +202,8 @@ def moved_on(roll: Roll, target: TargetFacts, now: float) -> Roll:
         if roll.stage_at > now + CLOCK_TOLERANCE_SECONDS:
             # Its deadlines would not pass until a clock that was wrong comes true.
             roll = replace(roll, stage_at=now)
+        if roll.state is RollState.CANARY and target.paused_by_us:
+            roll = replace(roll, held_back=True)
         return _moved_on_while_open(roll, target, now)
     if roll.state is RollState.FINISHED and not carries(roll, target):
         # It ended when it ended; only who runs the target now is another.

@@ -54,6 +54,7 @@ def roll_document(roll: Roll, target: TargetFacts | None, before: Document) -> d
     if roll.why is not None:
         entry["reason"] = roll.why.reason.value
         entry["message"] = clean_text(roll.why.message, _MESSAGE_LIMIT)
+    _put(entry, "heldBack", roll.held_back or None)
     _put(entry, "promisedPercent", roll.promised_percent)
     if roll.undone_times:
         entry["undoneTimes"] = roll.undone_times
@@ -144,6 +145,7 @@ def _roll(entry: Document) -> Roll:
         template=entry.get("template", ""),
         config=entry.get("config", ""),
         why=Problem(reason=Reason(reason), message=entry.get("message", "")) if reason else None,
+        held_back=bool(entry.get("heldBack", False)),
         promised_percent=entry.get("promisedPercent"),
         undone_times=int(entry.get("undoneTimes", 0)),
         undone_by=entry.get("undoneBy", ""),

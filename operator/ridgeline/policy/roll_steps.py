@@ -16,6 +16,7 @@ an edited profile). Pausing is a debt: in no state but Canary does the target st
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from ridgeline.policy.facts import Problem, TargetFacts
 from ridgeline.policy.roll import Roll, carries
@@ -24,6 +25,11 @@ from ridgeline.policy.wording import duration
 from ridgeline.terms.names import FORCE_ANNOTATION
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import OnNoTraffic, RollState, RollWay
+from ridgeline.terms.times import timestamp
+
+ROLL_PATIENCE: Final = 2.0
+"""A roll may take so many times as long as its starts take, whatever its deadline is: a large fleet
+with slow starts must not be rolled to and fro for ever."""
 
 
 class Step(StrEnum):
@@ -62,6 +68,8 @@ class Watched:
         found: What came out of judging them.
         verdict: The same for a person.
         serving: Whether any of them is Ready.
+        paused_seconds: How long somebody else had the rollout paused since it stands there.
+        expected_seconds: How long the whole roll takes by what starts took; 0 when not known.
     """
 
     failure: Problem | None = None
@@ -69,6 +77,8 @@ class Watched:
     found: Found = Found.NOT_YET
     verdict: Problem | None = None
     serving: bool = False
+    expected_seconds: float = 0.0
+    paused_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,22 +148,47 @@ def _of_canary(
     by_person = _by_person(roll, target, asked)
     if by_person is not None:
         return by_person
+    if paused_by_others(target):
+        return NextStep(step=Step.WAIT, why=_paused(roll))
     if watched.failure is not None:
         return NextStep(step=Step.UNDO, why=watched.failure, quarantines=True)
     judged = _judged(roll, watched, settings)
     if judged is not None:
         return judged
-    if now - roll.stage_at > settings.canary_deadline_seconds:
+    if now - roll.stage_at - watched.paused_seconds > settings.canary_deadline_seconds:
         return _too_late(roll, watched, settings)
     rollout = target.rollout
     if rollout is None or (rollout.old == 0 and rollout.updated > 0):
         told = f"the rest followed {roll.to_profile} before it could be held back"
         if roll.way is RollWay.TRIAL:
-            return NextStep(step=Step.UNDO, why=_problem(Reason.TRIAL_ENDED, told))
+            return NextStep(step=Step.UNDO, why=_problem(Reason.CANARY_NOT_JUDGED, told))
         return NextStep(step=Step.PROMOTE, why=_problem(Reason.CANARY_NOT_JUDGED, told))
+    under_way = _under_way(roll, watched, settings)
     if not rollout.paused and rollout.observed and rollout.updated > 0:
-        return NextStep(step=Step.PAUSE, why=_under_way(roll, watched))
-    return NextStep(step=Step.WAIT, why=_under_way(roll, watched))
+        if roll.held_back:
+            return _resumed(roll)
+        return NextStep(step=Step.PAUSE, why=under_way)
+    return NextStep(step=Step.WAIT, why=under_way)
+
+
+def _resumed(roll: Roll) -> NextStep:
+    """Return what follows from a rollout that somebody resumed: a person's word, as an order is."""
+    told = "somebody resumed the rollout (kubectl rollout resume) while its canary was judged"
+    step = Step.UNDO if roll.way is RollWay.TRIAL else Step.PROMOTE
+    return NextStep(step=step, why=_problem(Reason.CANARY_NOT_JUDGED, told))
+
+
+def paused_by_others(target: TargetFacts) -> bool:
+    """Tell whether somebody else paused the rollout: nothing is done then, and no time runs."""
+    return target.rollout is not None and target.rollout.paused and not target.paused_by_us
+
+
+def _paused(roll: Roll) -> Problem:
+    told = (
+        f"somebody paused the target's rollout while it was rolled to {roll.to_profile} "
+        f"({roll.state.value}): resume it with kubectl rollout resume; until then nothing is done"
+    )
+    return _problem(Reason.ROLLOUT_PAUSED, told)
 
 
 def _by_person(roll: Roll, target: TargetFacts, asked: Asked) -> NextStep | None:
@@ -216,6 +251,10 @@ def _of_rolling(
         return _give_back(roll)
     if asked.idle or not carries(roll, target) or target.rollout is None:
         return None
+    if paused_by_others(target):
+        return NextStep(step=Step.WAIT, why=_paused(roll))
+    if target.template != roll.template:
+        return None  # what fails now may be what somebody else changed meanwhile
     if watched.failure is not None:
         return NextStep(step=Step.UNDO, why=watched.failure, quarantines=True)
     rollout = target.rollout
@@ -224,8 +263,9 @@ def _of_rolling(
         told = f"the roll to {roll.to_profile} passed spec.progressDeadlineSeconds ({progress})"
         why = _problem(Reason.ROLL_DEADLINE_EXCEEDED, told)
         return NextStep(step=Step.UNDO, why=why, quarantines=True)
-    if now - roll.stage_at > settings.deadline_seconds:
-        limit = duration(settings.deadline_seconds)
+    deadline = max(settings.deadline_seconds, ROLL_PATIENCE * watched.expected_seconds)
+    if now - roll.stage_at - watched.paused_seconds > deadline:
+        limit = duration(deadline)
         told = f"the roll to {roll.to_profile} did not end within {limit} ({progress})"
         why = _problem(Reason.ROLL_DEADLINE_EXCEEDED, told)
         return NextStep(step=Step.UNDO, why=why, quarantines=True)
@@ -236,6 +276,8 @@ def _of_undoing(roll: Roll, target: TargetFacts) -> NextStep:
     why = roll.why or _problem(Reason.UNDOING, f"{roll.to_profile} is taken back")
     if carries(roll, target) or target.paused_by_us:
         return NextStep(step=Step.UNDO, why=why)
+    if paused_by_others(target):
+        return NextStep(step=Step.WAIT, why=_paused(roll))
     if target.rollout is not None and target.rollout.deadline_exceeded:
         told = (
             f"{roll.to_profile} was taken back ({why.message}), and the Pods of what was there "
@@ -261,14 +303,18 @@ def _give_back(roll: Roll) -> NextStep:
     return NextStep(step=Step.GIVE_BACK, why=_problem(Reason.ROLLOUT_UNDER_WAY, told))
 
 
-def _under_way(roll: Roll, watched: Watched) -> Problem:
+def _under_way(roll: Roll, watched: Watched, settings: RollSettings) -> Problem:
+    by = timestamp(roll.stage_at + settings.canary_deadline_seconds)
+    how = (
+        f" (the Deployment is paused for it, until {by} at the latest; name a profile in the "
+        f"annotation {FORCE_ANNOTATION} to decide yourself)"
+    )
     what = "trial" if roll.way is RollWay.TRIAL else "canary"
     if watched.verdict is not None:
-        return _problem(
-            Reason.CANARY_UNDER_WAY, f"{what} of {roll.to_profile}: {watched.verdict.message}"
-        )
+        told = f"{what} of {roll.to_profile}: {watched.verdict.message}{how}"
+        return _problem(Reason.CANARY_UNDER_WAY, told)
     stands = "serves" if watched.serving else "is not Ready yet"
-    return _problem(Reason.CANARY_UNDER_WAY, f"{what} of {roll.to_profile}: it {stands}")
+    return _problem(Reason.CANARY_UNDER_WAY, f"{what} of {roll.to_profile}: it {stands}{how}")
 
 
 def _problem(reason: Reason, message: str) -> Problem:

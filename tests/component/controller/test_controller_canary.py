@@ -245,6 +245,90 @@ async def test_an_edited_profile_may_try_again_at_once() -> None:
     assert "quarantine" not in world.status()
 
 
+async def test_a_serving_replaced_under_its_canary_leaves_no_paused_target() -> None:
+    world = await with_canary()
+    world.cluster.delete_serving("llama")
+    world.cluster.create_serving("llama", spec(suspend=True))
+    await world.run(300)
+    assert not world.cluster.deployment("llama").paused
+    assert profiles(world) == [""] * 4
+
+
+async def test_a_serving_deleted_while_the_operator_is_frozen_leaves_no_paused_target() -> None:
+    world = await with_canary()
+    world.cluster.delete_serving("llama")
+    world.process.reconciler.freeze(True)
+    await world.run(300)
+    assert not world.cluster.deployment("llama").paused
+
+
+async def test_a_target_that_cannot_be_resolved_any_more_is_not_left_paused() -> None:
+    world = await with_canary()
+    first = world.cluster.deployment("llama").containers[0]
+    sidecar = container(None, "sidecar")
+    world.cluster.set_containers("llama", (first, sidecar), manager="helm")
+    await world.run(300)
+    assert world.condition("Ready") == ("False", "ContainerAmbiguous")
+    assert not world.cluster.deployment("llama").paused
+    assert profiles(world) == [""] * 4
+
+
+async def test_a_person_who_resumes_the_rollout_lets_the_rest_follow() -> None:
+    world = await with_canary()
+    await world.run(30)
+    world.cluster.pause("llama", False)
+    assert await world.run(600, until=world.finished("eagle2"))
+    assert "somebody resumed" in world.status()["rollout"]["message"]
+    results = {each["profile"]: each["result"] for each in world.status()["proofs"]}
+    assert results["eagle2"] == "Unclear"
+
+
+async def test_a_person_who_pauses_a_roll_is_waited_for_and_named_nowhere_as_a_failure() -> None:
+    world = await with_canary()
+    world.cluster.force("llama", "eagle2")
+    assert await world.run(300, until=stands(world, "Rolling"))
+    world.cluster.force("llama", None)
+    world.cluster.pause("llama", True)
+    await world.run(3 * 3600)
+    assert world.status()["lastDecision"]["reason"] == "RolloutPaused"
+    assert "quarantine" not in world.status()
+    world.cluster.pause("llama", False)
+    assert await world.run(600, until=world.finished("eagle2"))
+
+
+async def test_a_profile_is_not_blamed_for_what_git_broke_while_it_rolled() -> None:
+    world = await quiet()
+    world.cluster.edit_serving("llama", spec(rollout={"canary": {"when": "Never"}}))
+    assert await world.run(900, until=stands(world, "Rolling"))
+    first = world.cluster.deployment("llama").containers[0]
+    broken = type(first)(
+        name=first.name,
+        args=(*first.args, "--no-such-flag"),
+        env=first.env,
+        has_env_from=True,
+        image=first.image,
+    )
+    world.cluster.set_containers("llama", (broken,), manager="helm")
+    await world.run(1200)
+    assert "quarantine" not in world.status()
+    assert "RollUndone" not in world.events()
+
+
+async def test_a_serving_that_was_renamed_keeps_its_targets_profile() -> None:
+    world = World()
+    world.deploy(users=LOW, containers=[container(None)])
+    world.cluster.create_serving("llama", spec(onDelete="Restore"))
+    world.start()
+    assert await world.run(1200, until=world.finished("eagle2"))
+    world.cluster.create_serving("llama-2", spec(onDelete="Restore"))
+    world.cluster.delete_serving("llama")
+    await world.run(600)
+    assert profiles(world) == ["eagle2"] * 4
+    world.cluster.delete_serving("llama-2")
+    await world.run(300)
+    assert profiles(world) == [""] * 4
+
+
 CALLS = range(2, 40)
 
 

@@ -8,7 +8,15 @@ from ridgeline.policy.facts import Problem, RolloutFacts, TargetFacts
 from ridgeline.policy.lifecycle import CLOCK_TOLERANCE_SECONDS
 from ridgeline.policy.roll import Roll, moved_on
 from ridgeline.policy.roll_settings import RollSettings
-from ridgeline.policy.roll_steps import Asked, Found, NextStep, Step, Watched, next_step
+from ridgeline.policy.roll_steps import (
+    ROLL_PATIENCE,
+    Asked,
+    Found,
+    NextStep,
+    Step,
+    Watched,
+    next_step,
+)
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import (
     CanaryOtherwise,
@@ -385,3 +393,44 @@ def test_no_deadline_waits_for_a_clock_that_was_ahead(state: RollState) -> None:
     assert taken(moved, sight, after=limit + 1.0)[0] is Step.UNDO
     slightly = replace(ahead, stage_at=NOW + CLOCK_TOLERANCE_SECONDS)
     assert moved_on(slightly, sight, NOW) == slightly
+
+
+class TestOthersPauses:
+    THEIRS = target(HELD_BACK, ours=False)
+
+    @pytest.mark.parametrize("roll", [CANARY, TRIAL, ROLLING])
+    @pytest.mark.parametrize("watched", [BETTER, Watched(failure=FAILURE)])
+    def test_a_rollout_that_somebody_else_paused_is_waited_for(
+        self, roll: Roll, watched: Watched
+    ) -> None:
+        step = taken(roll, self.THEIRS, watched, after=10 * ROLL_LIMIT)
+        assert step == (Step.WAIT, Reason.ROLLOUT_PAUSED, False)
+
+    def test_so_is_one_that_was_put_back(self) -> None:
+        back = target(HELD_BACK, active="none", ours=False)
+        assert taken(UNDOING, back) == (Step.WAIT, Reason.ROLLOUT_PAUSED, False)
+
+    def test_an_order_goes_before_it(self) -> None:
+        assert taken(CANARY, self.THEIRS, asked=Asked(forced="none"))[0] is Step.UNDO
+
+    def test_a_canary_that_was_held_back_once_is_not_paused_against_who_resumed_it(self) -> None:
+        seen = moved_on(CANARY, target(HELD_BACK), NOW)
+        assert taken(CANARY, target(FIRST_POD))[0] is Step.PAUSE
+        assert taken(seen, target(FIRST_POD))[0] is Step.PROMOTE
+        trial = moved_on(TRIAL, target(HELD_BACK), NOW)
+        assert taken(trial, target(FIRST_POD))[0] is Step.UNDO
+
+
+class TestSlowFleets:
+    def test_a_roll_may_take_twice_as_long_as_its_starts_whatever_its_deadline(self) -> None:
+        slow = Watched(expected_seconds=ROLL_LIMIT)
+        twice = ROLL_PATIENCE * ROLL_LIMIT
+        assert step_of(ROLLING, target(FIRST_POD), slow, after=twice) is None
+        assert taken(ROLLING, target(FIRST_POD), slow, after=twice + 1.0)[0] is Step.UNDO
+        fast = Watched(expected_seconds=60.0)
+        assert step_of(ROLLING, target(FIRST_POD), fast, after=ROLL_LIMIT) is None
+
+    def test_what_fails_after_somebody_changed_the_template_may_be_their_change(self) -> None:
+        changed = target(FIRST_POD, template="bbbb")
+        for watched in (Watched(failure=FAILURE), Watched()):
+            assert step_of(ROLLING, changed, watched, after=ROLL_LIMIT + 1.0) is None
