@@ -45,7 +45,7 @@ class Chart:
         namespace: str = NAMESPACE,
         options: tuple[str, ...] = (),
     ) -> list[Object]:
-        """The objects for a file of `values/` and values on top of it, without those of `helm test`.
+        """The objects for a file of `values/` and values on top of it; none of `helm test`.
 
         Raises:
             HelmRefusesError: Helm refuses the values.
