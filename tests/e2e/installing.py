@@ -79,9 +79,10 @@ class Installed:
         return text
 
     def holder(self) -> str | None:
-        """Who holds the Lease."""
-        lease = self.cluster.kubectl("get", "lease", RELEASE, "-n", OPERATOR_NAMESPACE)
-        found: str | None = lease["spec"].get("holderIdentity")
+        """Who holds the Lease; None before there is one."""
+        leases = self.cluster.kubectl("get", "leases", "-n", OPERATOR_NAMESPACE)["items"]
+        ours = (each for each in leases if each["metadata"]["name"] == RELEASE)
+        found: str | None = next((each["spec"].get("holderIdentity") for each in ours), None)
         return found
 
     def asked(self) -> list[Request]:
