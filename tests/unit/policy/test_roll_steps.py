@@ -140,7 +140,7 @@ class TestHoldingBack:
     ) -> None:
         canary, trial = taken(CANARY, target(rollout)), taken(TRIAL, target(rollout))
         assert canary == (Step.PROMOTE, Reason.CANARY_NOT_JUDGED, False)
-        assert (trial[0], trial[2]) == (Step.UNDO, False)
+        assert trial == (Step.UNDO, Reason.CANARY_NOT_JUDGED, False)
 
     def test_before_the_first_new_pod_no_old_one_is_missed(self) -> None:
         scaled_to_none = RolloutFacts(updated=0, available=0, desired=4, old=0)
