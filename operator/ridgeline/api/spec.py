@@ -203,7 +203,9 @@ class SpeculativeServingSpec(Tuning):
         "reports what it would do and writes nothing to the target.",
     )
     suspend: Bool = Field(
-        default=False, description="While true, the target is observed and never changed."
+        default=False,
+        description="While true, the target is observed and nothing new is begun; a canary under "
+        "way is taken back.",
     )
     profiles: Profiles = Field(
         description="The profiles to choose from, exactly one of them with method Disabled."

@@ -81,7 +81,8 @@ class OperatorConfig(ConfigModel):
     )
     freeze: bool = Field(
         default=False,
-        description="While true, no target is changed, whatever servings say. Read anew at every "
+        description="While true, nothing is begun in any target, whatever servings say; canaries "
+        "under way are taken back. Read anew at every "
         "tick.",
     )
     port: int = Field(
