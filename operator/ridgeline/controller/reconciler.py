@@ -27,7 +27,13 @@ from ridgeline.controller.ports import Leader, Reports, Targets
 from ridgeline.controller.recorder import PassSink
 from ridgeline.controller.reporter import NotLeaderError, Reporter, reference
 from ridgeline.controller.roll_steps import RollSteps
-from ridgeline.controller.rolling import Refusal, TargetMovedError, begin, rehearse
+from ridgeline.controller.rolling import (
+    Refusal,
+    TargetMovedError,
+    begin,
+    cannot_pause,
+    rehearse,
+)
 from ridgeline.controller.view import (
     Snapshots,
     View,
@@ -51,7 +57,7 @@ from ridgeline.policy.roll import (
     seen_is_older,
     undone_by_others,
 )
-from ridgeline.terms.rolls import RollState, RollWay
+from ridgeline.terms.rolls import CanaryOtherwise, RollState, RollWay
 
 log = logging.getLogger(__name__)
 
@@ -263,7 +269,8 @@ class Reconciler:
         if not may_try or not mind.block.due(view, target):
             return mind.block.problem
         try:
-            refusal = await rehearse(self._targets, order_of(view, profile, target, RollWay.WHOLE))
+            way = RollWay.CANARY if cannot_pause(mind.block.problem) else RollWay.WHOLE
+            refusal = await rehearse(self._targets, order_of(view, profile, target, way))
         except TargetMovedError:
             return mind.block.problem
         if refusal is None:
@@ -281,6 +288,10 @@ class Reconciler:
         began = False
         try:
             refusal = await rehearse(self._targets, order_of(view, profile, target, intent.way))
+            if refusal is not None and _may_do_without(view, intent, refusal.problem):
+                intent = replace(intent, way=RollWay.WHOLE)
+                order = order_of(view, profile, target, intent.way)
+                refusal = await rehearse(self._targets, order)
             if refusal is not None:
                 await self._refused(view, mind, refusal, profile)
                 return
@@ -364,3 +375,10 @@ class Reconciler:
         self._knowledge.forget(key)
         if self._minds.pop(key, None) is not None:
             self._metrics.forget(*key)
+
+
+def _may_do_without(view: View, intent: Roll, problem: Problem) -> bool:
+    """Tell whether a roll whose canary cannot be held back is made without one."""
+    rolls = view.settings.rolls
+    wanted = rolls is not None and rolls.canary_otherwise is CanaryOtherwise.ROLL
+    return wanted and intent.way is RollWay.CANARY and cannot_pause(problem)

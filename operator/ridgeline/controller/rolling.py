@@ -160,11 +160,19 @@ def _profile_write(order: Order, target: ResolvedTarget) -> ProfileWrite:
     )
 
 
+PAUSED_FIELD: Final = ".spec.paused"
+
+
+def cannot_pause(problem: Problem) -> bool:
+    """Tell whether a write was refused because somebody else owns `spec.paused`."""
+    return problem.reason is Reason.FIELD_CONFLICT and PAUSED_FIELD in problem.message
+
+
 def conflict_of(error: FieldConflictError) -> Problem:
     """Return whose field is in the way, and what to do about it."""
     owners = sorted({each.manager for each in error.conflicts})
     fields = sorted({each.field for each in error.conflicts})
-    if fields == [".spec.paused"]:
+    if fields == [PAUSED_FIELD]:
         return Problem(
             reason=Reason.FIELD_CONFLICT,
             message=f"field manager {', '.join(map(repr, owners))} owns .spec.paused, so the "

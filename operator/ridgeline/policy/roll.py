@@ -162,6 +162,16 @@ def carries(roll: Roll, target: TargetFacts) -> bool:
     return target.active_profile == roll.to_profile
 
 
+def holds(roll: Roll, target: TargetFacts) -> bool:
+    """Tell whether what a roll wrote is still to be taken out of the template.
+
+    Where our fields were given up, the profile may be there all the same: as the default of the
+    target's own manifest, which is nobody's to undo.
+    """
+    given_up = roll.before is None and not target.has_item
+    return carries(roll, target) and not given_up
+
+
 def fleet_runs_old(roll: Roll, target: TargetFacts) -> bool:
     """Tell whether the fleet still runs what it ran before the roll, whatever the template has."""
     if roll.target_uid != target.uid:
@@ -228,7 +238,7 @@ def _moved_on_while_open(roll: Roll, target: TargetFacts, now: float) -> Roll:
             # The rest followed before the canary could be held back: there is no other replica
             # left to compare it with.
             return _ended(roll, RollState.FINISHED, now)
-        case RollState.UNDOING if settled and not there:
+        case RollState.UNDOING if settled and not holds(roll, target):
             return _ended(roll, RollState.RESTORED, now)
     return roll
 

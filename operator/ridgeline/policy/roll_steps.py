@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Final
 
 from ridgeline.policy.facts import Problem, TargetFacts
-from ridgeline.policy.roll import Roll, carries
+from ridgeline.policy.roll import Roll, carries, holds
 from ridgeline.policy.roll_settings import RollSettings
 from ridgeline.policy.wording import duration
 from ridgeline.terms.names import FORCE_ANNOTATION
@@ -274,7 +274,7 @@ def _of_rolling(
 
 def _of_undoing(roll: Roll, target: TargetFacts) -> NextStep:
     why = roll.why or _problem(Reason.UNDOING, f"{roll.to_profile} is taken back")
-    if carries(roll, target) or target.paused_by_us:
+    if holds(roll, target) or target.paused_by_us:
         return NextStep(step=Step.UNDO, why=why)
     if paused_by_others(target):
         return NextStep(step=Step.WAIT, why=_paused(roll))

@@ -329,6 +329,27 @@ async def test_a_serving_that_was_renamed_keeps_its_targets_profile() -> None:
     assert profiles(world) == [""] * 4
 
 
+@pytest.mark.parametrize("otherwise", ["Hold", "Roll"])
+async def test_a_pause_that_somebody_else_owns_is_a_conflict_or_a_roll_without_a_canary(
+    otherwise: str,
+) -> None:
+    world = World()
+    world.deploy(users=LOW, containers=[container(None)])
+    world.cluster.apply_as("llama", manager="flux", paused=False)
+    rollout = {"canary": {"when": "Always", "otherwise": otherwise}, "trial": "Never"}
+    world.cluster.create_serving("llama", spec(rollout=rollout))
+    world.start()
+    if otherwise == "Roll":
+        assert await world.run(1200, until=world.finished("eagle2"))
+        assert world.status()["rollout"]["way"] == "Whole"
+        return
+    await world.run(3 * 3600)
+    assert world.condition("Stalled") == ("True", "FieldConflict")
+    assert ".spec.paused" in world.message("Stalled")
+    assert world.events().count("FieldConflict") == 1
+    assert world.profiles_written() == []
+
+
 CALLS = range(2, 40)
 
 

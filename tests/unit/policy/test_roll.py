@@ -213,3 +213,10 @@ def test_an_old_intent_is_never_begun(sight: TargetFacts, now: float) -> None:
     late = now + INTENT_VALID_SECONDS + 1.0
 
     assert moved_on(INTENT, sight, late).state is not RollState.INTENDED
+
+
+def test_what_git_itself_asks_for_is_not_taken_out_again() -> None:
+    undoing = replace(ROLLING, state=RollState.UNDOING, before=None)
+    ours, gits = target(generation=8), replace(target(generation=8), has_item=False)
+    assert moved_on(undoing, replace(ours, has_item=True), NOW).state is RollState.UNDOING
+    assert moved_on(undoing, gits, NOW).state is RollState.RESTORED

@@ -85,6 +85,7 @@ def target(
         desired_replicas=4,
         active_profile=active,
         active_config="",
+        has_item=True,
         rollout=rollout,
         template=template,
         paused_by_us=bool(rollout and rollout.paused) if ours is None else ours,
