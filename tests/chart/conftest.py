@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chart.rendering import Chart, Object
+from tests.chart.rendering import Chart, Object, one
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +19,9 @@ def chart(helm_binary: Path) -> Chart:
 def defaults(chart: Chart) -> list[Object]:
     """What the chart renders when nothing is chosen."""
     return chart.render()
+
+
+@pytest.fixture(scope="session")
+def chart_test(chart: Chart) -> Object:
+    """The Pod of `helm test`."""
+    return one(chart.hooks(), "Pod")

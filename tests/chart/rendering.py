@@ -58,6 +58,27 @@ class Chart:
             text = self.run(*command, *given, "--values", more.name, *options)
         return [each for each in yaml.safe_load_all(text) if each]
 
+    def hooks(
+        self,
+        values: Object | None = None,
+        *,
+        file: str | None = None,
+        options: tuple[str, ...] = (),
+    ) -> list[Object]:
+        """The objects of `helm test`.
+
+        Raises:
+            HelmRefusesError: Helm refuses the values.
+        """
+        template = "templates/tests/check.yaml"
+        given = ["--values", str(VALUES / f"{file}.yaml")] if file else []
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as more:
+            yaml.safe_dump(values or {}, more)
+            more.flush()
+            command = ["template", "ridgeline", str(CHART), "--namespace", NAMESPACE, *given]
+            text = self.run(*command, "--values", more.name, "--show-only", template, *options)
+        return [each for each in yaml.safe_load_all(text) if each]
+
     def run(self, *arguments: str) -> str:
         """Run Helm.
 
