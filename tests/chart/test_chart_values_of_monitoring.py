@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.chart.rendering import CHART, Chart, HelmRefusesError
+from tests.chart.rendering import CHART, Chart, HelmRefusesError, of_kind
+from tests.cluster.paths import REPO
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "floating branch": ({"image": {"tag": "main"}}, "tag"),
@@ -65,3 +68,42 @@ def test_every_alert_of_the_values_is_in_the_schema_and_no_other() -> None:
     keys = {each["key"] for group in alerts["groups"] for each in group["rules"]}
     told = schema["prometheusRule"]["properties"]["alerts"]["properties"]
     assert told.keys() == values["prometheusRule"]["alerts"].keys() == keys
+
+
+def _open_objects(node: Any, path: str = "values") -> Iterator[str]:
+    """Objects of the schema that name their fields and take others, too."""
+    if isinstance(node, list):
+        for number, each in enumerate(node):
+            yield from _open_objects(each, f"{path}[{number}]")
+    if not isinstance(node, dict):
+        return
+    named = node.get("type") == "object" and "properties" in node
+    if named and node.get("additionalProperties") is not False and "$ref" not in node:
+        yield path
+    for key, each in node.items():
+        yield from _open_objects(each, f"{path}.{key}")
+
+
+def test_no_object_of_the_schema_takes_what_it_does_not_name() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    assert list(_open_objects(schema)) == []
+    del schema["properties"]["serviceMonitor"]["additionalProperties"]
+    assert list(_open_objects(schema)) == ["values.properties.serviceMonitor"]
+
+
+def test_the_values_in_the_docs_are_taken(chart: Chart) -> None:
+    text = (REPO / "docs" / "how-to" / "monitoring.md").read_text()
+    blocks = [yaml.safe_load(each) for each in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+    made = {each["kind"] for values in blocks for each in chart.render(values)}
+    assert made >= {
+        "ServiceMonitor",
+        "PodMonitor",
+        "PrometheusRule",
+        "NetworkPolicy",
+        "PodDisruptionBudget",
+    }
+    (spread,) = (values for values in blocks if "topologySpreadConstraints" in values)
+    (deployment,) = of_kind(chart.render(spread), "Deployment")
+    (constraint,) = deployment["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert constraint["labelSelector"]["matchLabels"].items() <= labels.items()

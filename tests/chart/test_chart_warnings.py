@@ -40,13 +40,6 @@ def test_it_warns_of_what_was_chosen(chart: Chart, option: str, told: str) -> No
     assert told in warning
 
 
-def test_a_digest_is_no_placeholder(chart: Chart) -> None:
-    digest = f"image.digest=sha256:{'0' * 64}"
-    assert "WARNING" not in notes(
-        chart, *QUIET, "--set", "image.registry=ridgeline.dev", "--set", digest
-    )
-
-
 def test_alerts_that_are_told_apart_need_no_warning(chart: Chart) -> None:
     options = ("serviceMonitor.enabled=false", 'prometheusRule.matchers=cluster="a"')
     assert "WARNING" not in notes(chart, *QUIET, *(f"--set={each}" for each in options))
