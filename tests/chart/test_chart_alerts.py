@@ -27,6 +27,7 @@ from tests.chart.rendering import CHART, Chart, Object, of_kind, one
 from tests.cluster.paths import REPO
 
 RUNBOOKS = REPO / "docs" / "runbooks"
+AT_ONCE = {"RidgelineProfileQuarantined", "RidgelineFlapping"}
 SILENT = [(name, why) for name, case in CASES.items() for why in case["silent"]]
 
 
@@ -65,6 +66,20 @@ def test_it_does_not_fire(
 ) -> None:
     test = promtool_test(name, CASES[name]["silent"][why], [])
     assert promtool(promtool_binary, tmp_path, spec, test) == ""
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - AT_ONCE))
+def test_it_waits_before_it_fires(
+    name: str, spec: Object, rules: dict[str, Object], promtool_binary: Path, tmp_path: Path
+) -> None:
+    minutes = _minutes(rules[name]["for"])
+    assert minutes > 0
+    early = {**CASES[name]["fires"], "at": f"{minutes - 1}m"}
+    assert promtool(promtool_binary, tmp_path, spec, promtool_test(name, early, [])) == ""
+
+
+def _minutes(duration: str) -> int:
+    return int(duration[:-1]) * {"m": 1, "h": 60}[duration[-1]]
 
 
 def test_rules_that_are_wrong_are_found(
