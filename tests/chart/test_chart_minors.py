@@ -25,17 +25,22 @@ SAFE_VOLUMES = {
 }
 
 
+@pytest.fixture(scope="module", params=FILES)
+def objects(chart: Chart, request: pytest.FixtureRequest) -> list[Object]:
+    """All that is rendered of one variant, with what is there for `helm test`."""
+    return [*chart.render(file=request.param), *chart.hooks(file=request.param)]
+
+
 @pytest.mark.parametrize("minor", MINORS)
-@pytest.mark.parametrize("file", FILES)
-def test_every_object_is_valid(chart: Chart, file: str | None, minor: str) -> None:
-    for each in (*chart.render(file=file), *chart.hooks(file=file)):
+def test_every_object_is_valid(objects: list[Object], minor: str) -> None:
+    for each in objects:
         if each["kind"] not in WITHOUT_SCHEMA:
             kubernetes_validate.validate(each, minor, strict=True)
 
 
 @pytest.mark.parametrize("minor", MINORS)
-def test_what_is_wrong_is_found(chart: Chart, minor: str) -> None:
-    broken = copy.deepcopy(one(chart.render(), "Deployment"))
+def test_what_is_wrong_is_found(defaults: list[Object], minor: str) -> None:
+    broken = copy.deepcopy(one(defaults, "Deployment"))
     broken["spec"]["replica"] = 1
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(broken, minor, strict=True)
