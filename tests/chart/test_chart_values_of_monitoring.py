@@ -14,7 +14,10 @@ from tests.chart.rendering import CHART, Chart, HelmRefusesError, of_kind
 from tests.cluster.paths import REPO
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "floating branch": ({"image": {"tag": "main"}}, "tag"),
+    **{
+        f"floating tag {tag}": ({"image": {"tag": tag}}, "tag")
+        for tag in ("main", "master", "edge")
+    },
     "argument without dashes": ({"extraArgs": ["run"]}, "extraArgs"),
     "interval without unit": ({"serviceMonitor": {"interval": "30"}}, "interval"),
     "interval as a number": ({"vllmPodMonitor": {"interval": 30}}, "interval"),
