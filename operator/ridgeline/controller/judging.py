@@ -68,6 +68,8 @@ def _worse(view: View, mind: Mind, roll: Roll) -> Problem | None:
         return None
     if isinstance(telemetry, Problem) or view.settings.prediction is None:
         return None
+    if not _is_best_now(view, roll.to_profile):
+        return None  # beyond its cut-off a profile is slower, as the table says
     mind.after = gathered_fleet(mind.after, view.facts, roll.to_profile, ended, view.now)
     learned = view.memory.slow.learned
     arm = learned.arm(roll.from_profile or "") if learned is not None else None
@@ -80,6 +82,14 @@ def _worse(view: View, mind: Mind, roll: Roll) -> Problem | None:
     )
     found = mind.verification
     return found.why if found is not None and found.result is ProofResult.WORSE else None
+
+
+def _is_best_now(view: View, profile: str) -> bool:
+    """Tell whether the table has the profile for the present concurrency."""
+    table, concurrency = view.settings.cutoff, view.seen.estimates.concurrency
+    if isinstance(table, Problem) or concurrency is None:
+        return False
+    return table.rows[table.row_at(concurrency)].profile == profile
 
 
 def is_verified(view: View, roll: Roll) -> bool:
