@@ -6,28 +6,16 @@ gives up all, and the default of the target's own manifest applies again.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final
 
-from ridgeline.cluster.errors import (
-    AnotherObjectError,
-    FieldConflictError,
-    NotFoundError,
-    RefusedError,
-    StaleVersionError,
-)
 from ridgeline.cluster.marker import CanaryMark
 from ridgeline.cluster.objects import DeploymentObject
 from ridgeline.cluster.target import ProfileWrite
 from ridgeline.controller.intent import mark_of
 from ridgeline.controller.ports import Targets
 from ridgeline.controller.resolve import ResolvedTarget
-from ridgeline.controller.rolling import Refusal, TargetMovedError, conflict_of
-from ridgeline.policy.facts import Problem
+from ridgeline.controller.rolling import Refusal, TargetMovedError, attempted
 from ridgeline.policy.roll import Before, Roll
-from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import OnDelete
-
-_ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,25 +58,16 @@ async def rewrite(targets: Targets, asked: Rewrite) -> DeploymentObject | Refusa
         ClusterError: The API server cannot be reached; it is not known whether it was written.
     """
     seen = asked.deployment
-    for attempt in range(_ATTEMPTS):
-        try:
-            live = await targets.read(seen.namespace, seen.name)
-            if live.uid != seen.uid or live.generation != seen.generation:
-                raise TargetMovedError("the target was changed while its roll went on")
-            if asked.write is None:
-                return await targets.release(live, exact=True)
-            return await targets.apply(replace(asked.write, resource_version=live.resource_version))
-        except StaleVersionError as error:
-            if attempt == _ATTEMPTS - 1:
-                raise TargetMovedError(str(error)) from error
-        except (NotFoundError, AnotherObjectError) as error:
-            raise TargetMovedError(str(error)) from error
-        except FieldConflictError as error:
-            return Refusal(problem=conflict_of(error))
-        except RefusedError as error:
-            message = f"the API server refused a step of the roll: {error}"
-            return Refusal(problem=Problem(reason=Reason.WRITE_REFUSED, message=message))
-    raise AssertionError("every attempt either returns or raises")
+
+    async def once() -> DeploymentObject:
+        live = await targets.read(seen.namespace, seen.name)
+        if live.uid != seen.uid or live.generation != seen.generation:
+            raise TargetMovedError("the target was changed while its roll went on")
+        if asked.write is None:
+            return await targets.release(live, exact=True)
+        return await targets.apply(replace(asked.write, resource_version=live.resource_version))
+
+    return await attempted(once, "a step of the roll")
 
 
 def _held(target: ResolvedTarget) -> Before:

@@ -7,6 +7,7 @@ announced: a process killed between the two leaves an intent that its successor 
 abandons (`policy.roll`).
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -98,16 +99,34 @@ async def begin(targets: Targets, order: Order) -> DeploymentObject | Refusal:
 
 
 async def _write(targets: Targets, order: Order, *, dry_run: bool) -> DeploymentObject | Refusal:
+    async def once() -> DeploymentObject:
+        live = await targets.read(order.namespace, order.spec.target_ref.name)
+        if _is_applied(order, live):
+            return live  # the answer to an earlier write was lost
+        write = _profile_write(order, _as_decided(order, live))
+        if dry_run:
+            write = replace(write, canary=order.canary)
+        return await targets.apply(write, dry_run=dry_run)
+
+    return await attempted(once, "the profile")
+
+
+async def attempted(
+    once: Callable[[], Awaitable[DeploymentObject]], what: str
+) -> DeploymentObject | Refusal:
+    """Read and write a target, again where it moved in between; return it, or why it was refused.
+
+    Args:
+        once: Reads the target and writes it.
+        what: What is written, for the message.
+
+    Raises:
+        TargetMovedError: The target is another one, or moves all the time.
+        ClusterError: The API server cannot be reached; it is not known whether it was written.
+    """
     for attempt in range(_ATTEMPTS):
         try:
-            live = await targets.read(order.namespace, order.spec.target_ref.name)
-            if _is_applied(order, live):
-                return live  # the answer to an earlier write was lost
-            resolved = _as_decided(order, live)
-            write = _profile_write(order, resolved)
-            if dry_run:
-                write = replace(write, canary=order.canary)
-            return await targets.apply(write, dry_run=dry_run)
+            return await once()
         except StaleVersionError as error:
             if attempt == _ATTEMPTS - 1:
                 raise TargetMovedError(str(error)) from error
@@ -116,12 +135,8 @@ async def _write(targets: Targets, order: Order, *, dry_run: bool) -> Deployment
         except FieldConflictError as error:
             return Refusal(problem=conflict_of(error))
         except RefusedError as error:
-            return Refusal(
-                problem=Problem(
-                    reason=Reason.WRITE_REFUSED,
-                    message=f"the API server refused the profile: {error}",
-                ),
-            )
+            message = f"the API server refused {what}: {error}"
+            return Refusal(problem=Problem(reason=Reason.WRITE_REFUSED, message=message))
     raise AssertionError("every attempt either returns or raises")
 
 
