@@ -96,6 +96,18 @@ def helm_binary(pytestconfig: pytest.Config) -> Path:
 
 
 @pytest.fixture(scope="session")
+def helm3_binary(pytestconfig: pytest.Config) -> Path:
+    """The path of a `helm` of version 3."""
+    return _tools(tools.HELM3, pytestconfig) / "helm"
+
+
+@pytest.fixture(scope="session")
+def gitops_tools(pytestconfig: pytest.Config) -> Path:
+    """The folder with `argolua` and `kstatus`."""
+    return _tools(tools.GITOPS, pytestconfig)
+
+
+@pytest.fixture(scope="session")
 def kubectl_binary(pytestconfig: pytest.Config) -> Path:
     """The path of `kubectl`, for what needs no cluster."""
     return _tools(tools.KUBERNETES, pytestconfig) / "kubectl"

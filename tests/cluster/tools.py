@@ -1,7 +1,7 @@
 """The Go binaries: Kubernetes components, kubectl, Prometheus and promtool, Helm.
 
-They are built from the pinned modules in `tools/`, once per content of `go.mod`, `go.sum` and the
-flags, into the cache folder.
+They are built from the pinned modules in `tools/`, once per content of the module and the flags,
+into the cache folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.cluster.errors import ClusterError, with_log_tail
 from tests.cluster.locking import build_once
-from tests.cluster.paths import HERE, cache_dir, content_key, read_all
+from tests.cluster.paths import HERE, REPO, cache_dir, content_key, read_all
 from tests.cluster.progress import Progress
 
 
@@ -28,16 +28,19 @@ class Toolset:
     binaries: Mapping[str, str]
     """Binary name → Go package."""
     flags: tuple[str, ...]
+    home: Path = HERE / "tools"
+    """The folder in which the module lies."""
 
     @property
     def module(self) -> Path:
-        """The folder with `go.mod` and `go.sum`."""
-        return HERE / "tools" / self.name
+        """The folder with `go.mod`, `go.sum` and the module's own code, where it has any."""
+        return self.home / self.name
 
     @property
     def folder(self) -> Path:
         """Where the built binaries lie; it exists only when all of them do."""
-        pins = read_all([self.module / "go.mod", self.module / "go.sum"])
+        own_code = sorted(self.module.rglob("*.go"))
+        pins = read_all([self.module / "go.mod", self.module / "go.sum", *own_code])
         key = content_key(*pins, *self.flags, *self.binaries)
         return cache_dir() / "tools" / f"{self.name}-{key}"
 
@@ -95,6 +98,27 @@ HELM = Toolset(
         f"-s -w -X helm.sh/helm/v4/internal/version.version=v{_HELM_VERSION}",
     ),
 )
+
+_HELM3_VERSION = "3.22.0"
+
+HELM3 = Toolset(
+    name="helm3",
+    binaries={"helm": "helm.sh/helm/v3/cmd/helm"},
+    # Without them it takes a cluster of 1.20 for granted where it is asked none.
+    flags=(
+        "-trimpath",
+        "-ldflags",
+        f"-s -w -X helm.sh/helm/v3/internal/version.version=v{_HELM3_VERSION}",
+    ),
+)
+
+GITOPS = Toolset(
+    name="gitops",
+    binaries={"argolua": "./argolua", "kstatus": "./kstatus"},
+    flags=("-trimpath", "-ldflags", "-s -w"),
+    home=REPO / "tests" / "tools",
+)
+"""Small programs around what Argo CD and Flux run on our objects."""
 
 
 def ensure(toolset: Toolset, progress: Progress) -> Path:
