@@ -5,11 +5,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ridgeline.sim.requests import kernel
-from ridgeline.sim.requests.arrays import Floats
+from ridgeline.sim.requests.arrays import Bools, Floats, Ints
 from ridgeline.sim.requests.autoscaler import Autoscaler
 from ridgeline.sim.requests.controller import Controller, Observation
-from ridgeline.sim.requests.engines import Arrivals, ClosedLoop, CompiledEngines, Serving
+from ridgeline.sim.requests.engines import (
+    Arrivals,
+    ClosedLoop,
+    CompiledEngines,
+    Engines,
+    Serving,
+)
 from ridgeline.sim.requests.fleet import Fleet, RollSettings
+from ridgeline.sim.requests.flow import Flow
+from ridgeline.sim.requests.fluid_engines import FluidEngines
 from ridgeline.sim.requests.telemetry import Telemetry, TelemetrySettings
 from ridgeline.sim.requests.traffic import TICK_SECONDS, Demand, Trace
 from ridgeline.sim.requests.truth import Truth
@@ -28,6 +36,7 @@ class Setting:
         first_profile: Profile at the start.
         trace: Requests of an open loop; `None` in a closed one.
         loop: Users of a closed loop; `None` in an open one.
+        flow: Demand of a fluid, in place of single requests.
         loop_demand: Activity of the users through the week; they think the less the higher it is.
         loop_think_seconds: Their mean thinking time at an activity of 1.
         serving: Router, queue and cache.
@@ -36,6 +45,8 @@ class Setting:
         most_replicas: Most that an autoscaler may ask for.
         scale_target: Requests per replica that an autoscaler aims at; `None` without one.
         tick_seconds: How often the control law is asked, a multiple of 15 s.
+        observed: Whether the replicas are scraped; a control law that does not look at them is
+            simulated sooner without.
         seed: Seed of start-up times, noise and losses; equal for all control laws compared.
     """
 
@@ -45,6 +56,7 @@ class Setting:
     first_profile: str
     trace: Trace | None = None
     loop: ClosedLoop | None = None
+    flow: Flow | None = None
     loop_demand: Demand = field(default_factory=lambda: Demand(plateau=1.0, flat=True))
     loop_think_seconds: float = 10.0
     serving: Serving = field(default_factory=Serving)
@@ -53,6 +65,7 @@ class Setting:
     most_replicas: int = 0
     scale_target: float | None = None
     tick_seconds: float = TICK_SECONDS
+    observed: bool = True
     seed: int = 0
 
 
@@ -79,6 +92,9 @@ class Result:
         switches: The rolls.
         in_system: Mean requests in the system, by tick.
         serving: Replicas in service, by tick.
+        tokens_per_second: Output tokens/s delivered, by tick.
+        active: Place of the profile that is asked for among the truth's, by tick.
+        rolling: Whether a roll, a start or a drain is under way, by tick.
         seconds: Length without the rest.
     """
 
@@ -92,6 +108,9 @@ class Result:
     switches: tuple[Switch, ...]
     in_system: Floats
     serving: Floats
+    tokens_per_second: Floats
+    active: Ints
+    rolling: Bools
     seconds: float
 
     @property
@@ -111,6 +130,33 @@ def simulate(setting: Setting, controller: Controller) -> Result:
     return _Run(setting).through(controller)
 
 
+def _engines(setting: Setting, *, places: int) -> Engines:
+    if setting.flow is not None:
+        return FluidEngines(setting.truth, setting.serving, setting.flow, places=places)
+    return CompiledEngines(setting.truth, setting.serving, places=places, loop=setting.loop)
+
+
+@dataclass(slots=True)
+class _Ticks:
+    """What is written down at each tick."""
+
+    in_system: Floats
+    serving: Floats
+    tokens_per_second: Floats
+    active: Ints
+    rolling: Bools
+
+    @classmethod
+    def so_many(cls, count: int) -> "_Ticks":
+        return cls(
+            np.zeros(count),
+            np.zeros(count),
+            np.zeros(count),
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.bool_),
+        )
+
+
 class _Run:
     def __init__(self, setting: Setting) -> None:
         truth = setting.truth
@@ -118,9 +164,7 @@ class _Run:
         self.setting = setting
         self.names = tuple(each.name for each in truth.profiles)
         starts, noise = np.random.default_rng(setting.seed).spawn(2)
-        self.engines = CompiledEngines(
-            truth, setting.serving, places=most + setting.rolls.surge, loop=setting.loop
-        )
+        self.engines = _engines(setting, places=most + setting.rolls.surge)
         self.fleet = Fleet(
             self.engines,
             replicas=setting.replicas,
@@ -142,27 +186,35 @@ class _Run:
         times = np.arange(0.0, setting.seconds, TICK_SECONDS)
         activity = setting.loop_demand.expected(times)
         every = max(1, round(setting.tick_seconds / TICK_SECONDS))
-        in_system, serving = np.zeros(len(times)), np.zeros(len(times))
+        ticks = _Ticks.so_many(len(times))
         if setting.trace is not None:
             sizes = setting.trace.sizes
             self.engines.offer(
                 Arrivals(times=setting.trace.times, prompts=sizes.prompts, outputs=sizes.outputs)
             )
-        before = 0.0
+        before = self.engines.totals()[0]
         for tick, begins in enumerate(times):
             now = float(begins) + TICK_SECONDS
             self.engines.set_think_seconds(setting.loop_think_seconds / max(activity[tick], 0.01))
             self.engines.run(now)
             self.fleet.step(now)
-            totals, _ = self.engines.totals()
-            inside = float(totals[kernel.IN_SYSTEM_SECONDS])
-            in_system[tick] = (inside - before) / TICK_SECONDS
-            serving[tick] = len(self.fleet.serving)
-            before = inside
-            self.telemetry.scrape(self.fleet, now)
+            before = self._note(ticks, tick, before)
+            if setting.observed:
+                self.telemetry.scrape(self.fleet, now)
             if tick % every == 0:
                 self._ask(controller, now)
-        return self._result(in_system, serving)
+        return self._result(ticks)
+
+    def _note(self, ticks: _Ticks, tick: int, before: Floats) -> Floats:
+        """Write down what happened in a tick; return the totals at its end."""
+        totals, _ = self.engines.totals()
+        passed = (totals - before) / TICK_SECONDS
+        ticks.in_system[tick] = passed[kernel.IN_SYSTEM_SECONDS]
+        ticks.tokens_per_second[tick] = passed[kernel.SERVED_TOKENS]
+        ticks.serving[tick] = len(self.fleet.serving)
+        ticks.active[tick] = self.fleet.profile
+        ticks.rolling[tick] = self.fleet.rolling
+        return totals
 
     def _ask(self, controller: Controller, now: float) -> None:
         fleet = self.fleet
@@ -181,7 +233,7 @@ class _Run:
         elif self.scaler is not None:
             fleet.scale_to(self.scaler.replicas(seen, now))
 
-    def _result(self, in_system: Floats, serving: Floats) -> Result:
+    def _result(self, ticks: _Ticks) -> Result:
         self._rest()
         totals, (arrived, completed, shed, retried) = self.engines.totals()
         return Result(
@@ -193,8 +245,11 @@ class _Run:
             waiting=arrived - completed - shed,
             served_tokens=float(totals[kernel.SERVED_TOKENS]),
             switches=tuple(self.switches),
-            in_system=in_system,
-            serving=serving,
+            in_system=ticks.in_system,
+            serving=ticks.serving,
+            tokens_per_second=ticks.tokens_per_second,
+            active=ticks.active,
+            rolling=ticks.rolling,
             seconds=self.setting.seconds,
         )
 

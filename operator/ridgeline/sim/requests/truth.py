@@ -84,22 +84,31 @@ class Truth:
             f"no profile {profile!r}: choose from {[each.name for each in self.profiles]}"
         )
 
-    def speeds(self, profile: str, *, prompt: float, output: float) -> Floats:
+    def speeds(
+        self, profile: str, *, prompt: float, output: float, held: tuple[float, float] | None = None
+    ) -> Floats:
         """Return the tokens/s of one replica in decode of 0 … max_seqs requests of one kind.
 
         Prefills take their share of the engine's time: X = x ÷ (1 + x · prefill ÷ output). The
         result never falls: a busy engine could always admit fewer. It is flat where the KV cache
         holds no more requests of that length.
+
+        Args:
+            profile: Name of the profile.
+            prompt: Mean prompt tokens of a request that comes.
+            output: Mean output tokens of a request that comes.
+            held: The same two of a request in decode: long answers stay longer. `None`: the same.
         """
         own = self.profiles[self.index_of(profile)]
         table = own.steps(self.max_seqs)
         batch = np.arange(self.max_seqs + 1)
-        context = prompt + output / 2 - self.reference_context
+        held_prompt, held_output = held or (prompt, output)
+        context = held_prompt + held_output / 2 - self.reference_context
         steps = np.maximum(0.3 * table, table + self.kv_seconds_per_token * context * batch)
         decode = batch * own.lengths(self.max_seqs) / steps
         prefill = self.prefill_fixed_seconds + self.prefill_seconds_per_token * prompt
         speeds = np.maximum.accumulate(decode / (1.0 + decode * prefill / output))
-        room = max(1, int(own.kv_tokens / (prompt + output)))
+        room = max(1, int(own.kv_tokens / (held_prompt + held_output)))
         most = float(speeds[min(room, self.max_seqs)])
         return np.asarray(np.minimum(speeds, most), dtype=np.float64)
 
