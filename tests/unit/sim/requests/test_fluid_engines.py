@@ -100,7 +100,7 @@ def test_above_its_capacity_a_fleet_queues() -> None:
 
 def test_short_answers_are_stable() -> None:
     """Answers of a fraction of a tick neither swing nor lose requests."""
-    asked = replace(flow(0.5), prompt=0.0, held_prompt=0.0, output=2.0, held_output=2.0)
+    asked = replace(flow(0.4), prompt=0.0, held_prompt=0.0, output=40.0, held_output=40.0)
     result = run(asked)
     assert np.ptp(result.in_system[20:]) == pytest.approx(0.0, abs=1e-6)
     assert result.completed == result.arrived
