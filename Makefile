@@ -65,6 +65,7 @@ crds: setup ## Generate crds/, the copies in chart and kustomize, and pages of d
 	@$(BIN)/python -m tests.tools.chart
 	@$(BIN)/python -m tests.tools.guard
 	@$(BIN)/python -m tests.tools.kustomize
+	@$(BIN)/python -m tests.tools.argocd
 
 docs: crds
 

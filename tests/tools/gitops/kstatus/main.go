@@ -15,7 +15,7 @@ import (
 )
 
 type question struct {
-	Objects []map[string]any                   `json:"objects"`
+	Objects []json.RawMessage                 `json:"objects"`
 	Exprs   *kustomize.HealthCheckExpressions `json:"exprs,omitempty"`
 }
 
@@ -38,7 +38,11 @@ func answer() error {
 	}
 	results := []result{}
 	for _, each := range asked.Objects {
-		told, err := judge(&unstructured.Unstructured{Object: each}, asked.Exprs)
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(each); err != nil {
+			return err
+		}
+		told, err := judge(object, asked.Exprs)
 		if err != nil {
 			return err
 		}
@@ -61,7 +65,8 @@ func judge(object *unstructured.Unstructured, exprs *kustomize.HealthCheckExpres
 	}
 	told, err := evaluator.Evaluate(context.Background(), object)
 	if err != nil {
-		return result{}, err
+		// As Flux's status reader has it: it goes on waiting.
+		return result{Status: status.UnknownStatus.String(), Message: err.Error()}, nil
 	}
 	return result{Status: told.Status.String(), Message: told.Message}, nil
 }

@@ -1,0 +1,2 @@
+obj.spec.mode = "Automatic"
+return obj

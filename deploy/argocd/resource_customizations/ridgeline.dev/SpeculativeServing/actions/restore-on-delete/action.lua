@@ -1,0 +1,2 @@
+obj.spec.onDelete = "Restore"
+return obj
