@@ -20,7 +20,7 @@ from tests.cluster.python_packages import compile_modules, install, pins
 
 BUSYBOX_IMAGE = "ridgeline.dev/busybox:dev"
 PYTHON_IMAGE = "ridgeline.dev/python:dev"
-STAND_IN_IMAGE = "ridgeline.dev/vllm-stand-in:dev"
+STAND_IN_IMAGE = "ridgeline.dev/vllm-stand-in:v0.32.0"
 
 _BUSYBOX = Path("/bin/busybox")
 _SUITE = "bookworm"

@@ -215,7 +215,7 @@ def test_prometheus_can_be_stopped_and_started(cluster: Cluster) -> None:
 
 def test_the_stand_in_image_is_there_with_its_program(cluster: Cluster, namespace: str) -> None:
     cluster.kubectl(
-        "run", "look", "-n", namespace, "--image=ridgeline.dev/vllm-stand-in:dev",
+        "run", "look", "-n", namespace, "--image=ridgeline.dev/vllm-stand-in:v0.32.0",
         "--image-pull-policy=Never", "--restart=Never", "--command", "--",
         "python3", "-c", "import shutil, aiohttp, prometheus_client, ridgeline;"
         "print(shutil.which('vllm'))",

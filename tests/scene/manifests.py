@@ -7,7 +7,7 @@ from typing import Any
 
 Object = dict[str, Any]
 
-IMAGE = "ridgeline.dev/vllm-stand-in:dev"
+IMAGE = "ridgeline.dev/vllm-stand-in:v0.32.0"
 MODEL = "meta-llama/Meta-Llama-3-8B-Instruct"
 H100 = "NVIDIA-H100-80GB-HBM3"
 EAGLE = {

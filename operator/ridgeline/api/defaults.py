@@ -6,12 +6,13 @@ API server would hide what the policy says; `settings` puts these values in wher
 
 from typing import Final
 
-from ridgeline.terms.modes import InjectionMode, Mode, Strategy
+from ridgeline.terms.modes import InjectionMode, Mode, Strategy, UnverifiedEngine
 from ridgeline.terms.rolls import (
     CanaryOtherwise,
     CanaryWhen,
     OnDelete,
     OnNoTraffic,
+    RequalifyPolicy,
     TrialPolicy,
 )
 
@@ -23,6 +24,9 @@ STRATEGY: Final = Strategy.GOODPUT
 
 INJECTION_MODE: Final = InjectionMode.ENV
 """How a profile reaches the server; the schema writes it where `injection` is given."""
+
+UNVERIFIED_ENGINE: Final = UnverifiedEngine.HOLD
+"""Nothing is rolled on a guess of what a release takes; the schema writes it."""
 
 RETURN_BELOW_PERCENT: Final = 80
 """Lower edge of a band in per cent of its cut-off.
@@ -61,6 +65,9 @@ is for quiet hours."""
 
 TRIAL: Final = TrialPolicy.ALLOWED
 """Whoever sets mode Automatic wants the best profile found; one canary risks little."""
+
+REQUALIFY: Final = RequalifyPolicy.NEVER
+"""A canary costs a GPU for a while and slows its share of the answers: a person opts in."""
 
 ROLL_DEADLINE_SECONDS: Final = 7200
 """Eight replicas of a large model, one after the other, take about two hours at the most."""

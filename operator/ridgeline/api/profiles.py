@@ -5,6 +5,11 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import Field
 
+from ridgeline.api.engine_settings import (
+    ExtraKeys,
+    LookaheadSchedule,
+    schedule_above,
+)
 from ridgeline.api.fields import (
     AcceptancePercent,
     ApiModel,
@@ -76,6 +81,20 @@ class Profile(ApiModel):
         "vLLM's rule holds: as promptLookupMax, or its default if neither is set.",
     )
 
+    schedule: LookaheadSchedule | None = Field(
+        default=None,
+        description="Lookahead by the number of requests in a step, which the engine looks up at "
+        "every step (num_speculative_tokens_per_batch_size: vLLM 0.24 and newer, one engine per "
+        "Pod, not every method). When not set, every step drafts numSpeculativeTokens. `ridgeline "
+        "advise` computes one.",
+    )
+    extra: ExtraKeys | None = Field(
+        default=None,
+        description="Further keys of vLLM's speculative config with their values as texts, such as "
+        'draft_tensor_parallel_size: "1"; what reads as a number or as true or false is written as '
+        "such. Keys that the release does not know, that load code or that change answers are "
+        "refused before a roll.",
+    )
     acceptance_percent: AcceptanceRates | None = Field(
         default=None,
         description="Share of drafts, in per cent, of which the first token, the first two tokens "
@@ -93,6 +112,8 @@ class Profile(ApiModel):
             self.num_speculative_tokens,
             self.prompt_lookup_max,
             self.prompt_lookup_min,
+            self.schedule,
+            self.extra,
         )
 
     @property
@@ -153,6 +174,16 @@ class Profile(ApiModel):
             below=("promptLookupMin",),
         ),
         Rule["Profile"](
+            cel="!has(self.schedule) || (has(self.numSpeculativeTokens) && "
+            "self.schedule.all(r, r.numSpeculativeTokens <= self.numSpeculativeTokens))",
+            message="a row drafts more than the profile: set numSpeculativeTokens to the most that "
+            "the schedule names",
+            offence=lambda profile: schedule_above(
+                profile.schedule, profile.num_speculative_tokens
+            ),
+            below=("schedule",),
+        ),
+        Rule["Profile"](
             cel="!has(self.acceptancePercent) || self.method != 'Disabled'",
             message="Disabled drafts nothing that could be accepted: remove acceptancePercent",
             offence=lambda profile: (
@@ -175,9 +206,9 @@ class Profile(ApiModel):
         Rule["Profile"](
             cel="self.method != 'Disabled' || (!has(self.model) && "
             "!has(self.numSpeculativeTokens) && !has(self.promptLookupMax) && "
-            "!has(self.promptLookupMin))",
-            message="Disabled drafts nothing: remove model, numSpeculativeTokens, promptLookupMax "
-            "and promptLookupMin",
+            "!has(self.promptLookupMin) && !has(self.schedule) && !has(self.extra))",
+            message="Disabled drafts nothing: remove model, numSpeculativeTokens, promptLookupMax, "
+            "promptLookupMin, schedule and extra",
             offence=lambda profile: (
                 profile.name
                 if profile.method is Method.DISABLED and profile.takes_settings
@@ -220,6 +251,8 @@ NO_IDENTICAL_PROFILES: Final = Rule[tuple[Profile, ...]](
             _same("numSpeculativeTokens", "0"),
             _same("promptLookupMax", "0"),
             _same("promptLookupMin", "0"),
+            _same("schedule", "[]"),
+            _same("extra", "[]"),
         ]
     )
     + "))",

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Final
 from pydantic import Field, StrictInt
 
 from ridgeline.api import defaults
+from ridgeline.api.engine_settings import Engine
 from ridgeline.api.fields import (
     ApiModel,
     Bool,
@@ -225,6 +226,11 @@ class SpeculativeServingSpec(Tuning):
     model: Model | None = Field(
         default=None,
         description="What the container's arguments do not tell of the served model.",
+    )
+    engine: Engine | None = Field(
+        default=None,
+        description="What the container does not tell of the engine, and how far the operator may "
+        "go without knowing.",
     )
     injection: Injection | None = resolved(
         "How a profile reaches the server.", unset_means=f"mode {defaults.INJECTION_MODE}"

@@ -17,7 +17,8 @@ from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.flags import PrecisionHint, precision_hint, tensor_parallel_size
 from ridgeline.engine.served_model import ServedModel, served_model
 from ridgeline.engine.speculative_config import Profile
-from ridgeline.engine.version import version_of_image
+from ridgeline.engine.version import released, version_of_image
+from ridgeline.policy.engine_report import EngineReport
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.learned import Learned
 from ridgeline.policy.settings import PolicySettings
@@ -31,13 +32,16 @@ from ridgeline.settings.accelerators import (
 )
 from ridgeline.settings.catalogue import plain
 from ridgeline.settings.cutoffs import RidgeInputs
+from ridgeline.settings.engine_report import engine_report
 from ridgeline.settings.goodput import Answer, GoodputInputs, Question, answer, ask
 from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
 from ridgeline.settings.policies import named_policy
+from ridgeline.settings.preflight import Around
+from ridgeline.settings.preflight_room import Hardware
 from ridgeline.settings.resolve import settings_of
 from ridgeline.settings.schedules import findings_of
 from ridgeline.settings.target_model import TargetModel, target_model
-from ridgeline.terms.modes import Strategy
+from ridgeline.terms.modes import Strategy, UnverifiedEngine
 from ridgeline.terms.precision import Precision
 
 _DAY: Final = 86_400
@@ -108,6 +112,7 @@ class Knowledge:
         self._known: tuple[tuple[str, str], ...] | None = None
         self._answers: dict[Key, tuple[Question, Answer]] = {}
         self._schedules: dict[Key, tuple[object, tuple[Problem, ...]]] = {}
+        self._engines: dict[Key, tuple[object, EngineReport]] = {}
         self._catalogue = load_catalogue()
         self._overlaid = self._catalogue
 
@@ -158,9 +163,7 @@ class Knowledge:
             tensor_parallel=tensor_parallel,
             served=served,
             model=_model_of(spec.model, served),
-            engine_version=version_of_image(target.container.image)
-            if isinstance(target, ResolvedTarget)
-            else None,
+            engine_version=_engine_version(spec, target),
         )
 
     def answer(self, key: Key, question: Question) -> Answer:
@@ -168,6 +171,33 @@ class Knowledge:
         before = self._answers.get(key)
         if before is None or before[0] != question:
             before = self._answers[key] = (question, answer(question))
+        return before[1]
+
+    def engine(
+        self,
+        key: Key,
+        spec: SpeculativeServingSpec,
+        basis: Basis,
+        target: ResolvedTarget | Problem,
+        profiles: tuple[Profile, ...],
+    ) -> EngineReport | None:
+        """Return what a target's engine would serve; looked into again only when it is another."""
+        if isinstance(target, Problem):
+            return None
+        container = target.container
+        hold = UnverifiedEngine.HOLD
+        unverified = spec.engine.unverified if spec.engine is not None else hold
+        asked = (container, profiles, basis.engine_version, basis.model, basis.pool, unverified)
+        before = self._engines.get(key)
+        if before is None or before[0] != asked:
+            report = engine_report(
+                container,
+                profiles,
+                basis.engine_version,
+                around=_around(basis),
+                unverified=unverified,
+            )
+            before = self._engines[key] = (asked, report)
         return before[1]
 
     def schedule_problems(self, key: Key, basis: Basis, now: float) -> tuple[Problem, ...]:
@@ -192,6 +222,7 @@ class Knowledge:
         """Drop what is kept of a serving that is gone."""
         self._answers.pop(key, None)
         self._schedules.pop(key, None)
+        self._engines.pop(key, None)
 
     def _policy(self, serving: ServingObject, spec: SpeculativeServingSpec) -> SpecObject | None:
         if self.around is None or spec.policy_ref is None:
@@ -212,6 +243,28 @@ class Knowledge:
             every = (each.node for each in self.around.nodes.all())
             found = [node for node in every if needs.allows(node) and needs.fits(node)]
         return [dict(node.labels) for node in found]
+
+
+def _engine_version(spec: SpeculativeServingSpec, target: ResolvedTarget | Problem) -> str | None:
+    """Return the engine's release as `major.minor.patch`: the image's tag knows it best."""
+    if not isinstance(target, ResolvedTarget):
+        return None
+    told = spec.engine.version if spec.engine is not None else None
+    return version_of_image(target.container.image) or (released(told) if told else None)
+
+
+def _around(basis: Basis) -> Around:
+    """Return what is known around a container before it starts.
+
+    What telemetry taught of the requests is left out: a profile that is refused today and not
+    tomorrow would be chosen in turns.
+    """
+    if isinstance(basis.model, Problem):
+        return Around()
+    if isinstance(basis.accelerator, Problem):
+        return Around(model=basis.model)
+    hardware = Hardware(accelerator=basis.accelerator.accelerator, model=basis.model)
+    return Around(model=basis.model, hardware=hardware)
 
 
 def policy_settings(

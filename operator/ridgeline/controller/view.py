@@ -15,6 +15,7 @@ from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_ta
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision
+from ridgeline.policy.engine_report import EngineReport
 from ridgeline.policy.facts import Facts, Problem, TargetFacts
 from ridgeline.policy.law.memory import FastMemory as LawFastMemory
 from ridgeline.policy.lifecycle import abandon_switch, finish_switch
@@ -149,15 +150,20 @@ class View:
 
 
 def _left_out(
-    slow: SlowMemory, profiles: tuple[Profile, ...], target: ResolvedTarget | Problem, now: float
+    slow: SlowMemory,
+    profiles: tuple[Profile, ...],
+    target: ResolvedTarget | Problem,
+    engine: EngineReport | None,
+    now: float,
 ) -> frozenset[str]:
-    """Return the quarantined profiles that others can be chosen instead of.
+    """Return the profiles that others can be chosen instead of: quarantined, or refused.
 
-    With two profiles the quarantine itself holds the move, and says so; with more, the table is
+    With two profiles the check of a move itself holds it, and says so; with more, the table is
     that of the others. The active one is never left out: it must have its row.
     """
     active = None if isinstance(target, Problem) else target.facts.active_profile
-    bound = {each.profile for each in binding(slow.quarantine, now)} - {active}
+    refused = frozenset(engine.refused) if engine is not None else frozenset[str]()
+    bound = ({each.profile for each in binding(slow.quarantine, now)} | refused) - {active}
     left = [each for each in profiles if each.method.speculates and each.name not in bound]
     return frozenset(bound) if left else frozenset()
 
@@ -221,14 +227,16 @@ def look(
         around=knowledge.around,
         learned_starts=dict(remembered.law.slow.starts),
     )
+    key = (namespace, serving.name)
+    engine = knowledge.engine(key, spec, basis, target, profiles)
     settings = policy_settings(
         basis,
         profiles,
-        lambda question: knowledge.answer((serving.namespace, serving.name), question),
+        lambda question: knowledge.answer(key, question),
         learned=slow.learned,
         frozen=options.frozen,
         forced=serving.forced_profile,
-        left_out=_left_out(slow, profiles, target, now),
+        left_out=_left_out(slow, profiles, target, engine, now),
     )
     if isinstance(target, ResolvedTarget):
         template = target.facts.template
@@ -242,7 +250,8 @@ def look(
         settings=replace(
             settings,
             schedule=schedule_of(basis.resolved, now, lead),
-            schedule_problems=knowledge.schedule_problems((namespace, serving.name), basis, now),
+            schedule_problems=knowledge.schedule_problems(key, basis, now),
+            engine=engine,
         ),
         basis=basis,
         target=target,

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 _TAG: Final = re.compile(r":v?(\d+)\.(\d+)(?:\.(\d+))?(?:[.+_-]|$)")
+_WRITTEN: Final = re.compile(r"v?([0-9]{1,6})\.([0-9]{1,6})(?:\.([0-9]{1,6}))?")
 _NAMES_VLLM: Final = re.compile(r"vllm", re.IGNORECASE)
 
 
@@ -15,6 +16,18 @@ def version_of_image(image: str) -> str | None:
     path, _, tagged = image.partition("@")[0].rpartition("/")
     found = _TAG.search(tagged)
     if found is None or not _NAMES_VLLM.search(f"{path}/{tagged}"):
+        return None
+    major, minor, patch = found.groups(default="0")
+    return f"{int(major)}.{int(minor)}.{int(patch)}"
+
+
+def released(version: str) -> str | None:
+    """Return a version as `major.minor.patch`, such as `0.24.0` of `v0.24`; `None` of no version.
+
+    What follows the numbers (`0.24.0rc1`, `0.24.0+cu128`) is not looked at.
+    """
+    found = _WRITTEN.match(version)
+    if found is None:
         return None
     major, minor, patch = found.groups(default="0")
     return f"{int(major)}.{int(minor)}.{int(patch)}"

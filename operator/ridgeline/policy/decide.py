@@ -23,12 +23,17 @@ A wish to leave becomes a switch when all of this holds, in this order:
 5. No oscillation: downwards only, not the opposite of a decision at the same load (`oscillation`).
 6. Cooldown: downwards only, cooldownSeconds since the last roll ended.
 7. Verdict: the strategy can tell whether speculation pays on this accelerator at all, or the
-   profile may be tried; and it is not quarantined for a roll that failed.
+   profile may be tried; the engine would start with it, as far as its release is known
+   (`engine_report`); and it is not quarantined for a roll that failed.
 8. Schedules (`schedule`): no freeze, no switching on where that is forbidden, and through a crowd
    that is said to be short no roll that takes capacity away from full servers.
 9. Mode: Automatic. Otherwise the same wish is a recommendation.
-10. The roll could finish, and would cut no answer short (`roll_plan`); what must begin with a
-   canary can (`way`).
+10. The engine's release was read, or a person allows it (`engine_report`); the roll could finish,
+   and would cut no answer short (`roll_plan`); what must begin with a canary can (`way`).
+
+A profile that a fresh comparison found worse than no speculation is left before any border is
+looked at (`requalified`). Where nothing is to be changed, such a comparison may be due
+(`requalify`).
 
 Where the cut-offs are predicted, the control law (`law.law`) takes the place of the borders and of
 2 to 6: it looks at demand, concurrency and saturation together, and at what a roll costs. It looks
@@ -65,6 +70,8 @@ from ridgeline.policy.move import (
     wanted_move,
 )
 from ridgeline.policy.move_checks import BLINDING, LAST_CHECKS, MOVE_CHECKS
+from ridgeline.policy.requalified import LEAVE_CHECKS, move_away
+from ridgeline.policy.requalify import compare_anew
 from ridgeline.policy.scheduled import scheduled_wish
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.situation import Seen, Situation, observe
@@ -113,7 +120,7 @@ def _judge(situation: Situation) -> Decision:
     if lawful is not None:
         memory = replace(situation.memory, law=lawful.memory)
         situation = replace(situation, memory=memory)
-    decided = _checked(situation, lawful)
+    decided = compare_anew(situation, lawful, _checked(situation, lawful))
     return replace(decided, diagnostics=replace(decided.diagnostics, law=lawful))
 
 
@@ -127,6 +134,9 @@ def _checked(situation: Situation, lawful: LawDecision | None) -> Decision:
         if verdict.hold is not None:
             return _held(situation, verdict.hold, _told(situation, name, before, compared))
         before += (name,)
+    away = move_away(situation)
+    if away is not None:
+        return _finish(away, (*before, "requalified"), compared, LEAVE_CHECKS)
     if lawful is not None and not situation.must_leave:
         return _by_law(situation, lawful, before, compared)
     return _place(situation, before, compared)

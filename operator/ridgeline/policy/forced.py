@@ -9,6 +9,7 @@ from typing import Final
 
 from ridgeline.policy import checks
 from ridgeline.policy.decision import Decision, Diagnostics, Outcome
+from ridgeline.policy.engine_report import refusal
 from ridgeline.policy.lifecycle import remember_switch
 from ridgeline.policy.memory import FastMemory, Switch
 from ridgeline.policy.roll_plan import first_hold
@@ -38,6 +39,10 @@ def obey(situation: Situation, profile: str) -> Decision:
         verdict = check(situation)
         if verdict.hold is not None:
             return _decision(situation, profile, verdict.hold, name)
+    if situation.active != profile:
+        hold_by_engine = refusal(situation.settings.engine, profile)
+        if hold_by_engine is not None:
+            return _decision(situation, profile, hold_by_engine, "engine")
     if situation.active != profile and situation.facts.plan is not None:
         hold_by_plan = first_hold(situation.facts.plan, profile, voluntary=False)
         if hold_by_plan is not None:

@@ -1,7 +1,8 @@
 """The checks between the wish for a move and the switch, in order.
 
 `evidence` (every replica for a quieter row), `dwell`, `daily_budget`, `oscillation`, `cooldown`,
-`verdict`, `quarantine`, `schedule`, `short_crowd`, `mode`, `roll_can_finish`, `canary`. The budget
+`verdict`, `engine`, `quarantine`, `schedule`, `short_crowd`, `mode`, `release`, `roll_can_finish`,
+`canary`. The budget
 stands before the cooldown because what lasts longer is what a person wants to know. The mode comes
 after all that makes a recommendation sound; whether the roll could finish, and how it would be
 made, concerns only who would begin it.
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ridgeline.policy.comparison import Comparison
+from ridgeline.policy.engine_report import refusal, release_obstacle
 from ridgeline.policy.lifecycle import (
     budget_wait,
     cooldown_left,
@@ -207,6 +209,22 @@ def short_crowd(move: Move) -> Verdict:
     return held(hold.reason, f"{move.because}: {move.profile} would be better, but {hold.message}")
 
 
+def engine(move: Move) -> Verdict:
+    """Guard that the engine would start with the profile, as far as its release is known."""
+    hold = refusal(move.situation.settings.engine, move.profile)
+    if hold is None:
+        return PASSED
+    return held(hold.reason, f"{move.because}: {move.profile} would be better, but {hold.message}")
+
+
+def release(move: Move) -> Verdict:
+    """Guard that rolls are made on releases that were read, or that a person allowed."""
+    hold = release_obstacle(move.situation.settings.engine)
+    if hold is None:
+        return PASSED
+    return held(hold.reason, f"{move.profile} is better, but no roll is begun: {hold.message}")
+
+
 def roll_can_finish(move: Move) -> Verdict:
     """Guard that the roll could finish, and would cut no answer short."""
     plan = move.situation.facts.plan
@@ -223,9 +241,11 @@ _Checks = tuple[tuple[str, Callable[[Move], Verdict]], ...]
 
 LAST_CHECKS: Final[_Checks] = (
     ("verdict", verdict),
+    ("engine", engine),
     ("quarantine", quarantine),
     ("schedule", schedule),
     ("mode", mode),
+    ("release", release),
     ("roll_can_finish", roll_can_finish),
     ("canary", canary),
 )
@@ -238,10 +258,12 @@ MOVE_CHECKS: Final[_Checks] = (
     ("oscillation", oscillation),
     ("cooldown", cooldown),
     ("verdict", verdict),
+    ("engine", engine),
     ("quarantine", quarantine),
     ("schedule", schedule),
     ("short_crowd", short_crowd),
     ("mode", mode),
+    ("release", release),
     ("roll_can_finish", roll_can_finish),
     ("canary", canary),
 )

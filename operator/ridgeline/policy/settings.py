@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ridgeline.costmodel.table import CutoffTable
+from ridgeline.policy.engine_report import EngineReport
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.law.settings import Objective
 from ridgeline.policy.roll_settings import RollSettings
@@ -72,6 +73,7 @@ class PolicySettings:
         schedule: What schedules ask for at this moment, `None` when there are none.
         schedule_problems: What is wrong with the schedules; they are followed as far as they can
             be.
+        engine: What the engine's release is known to serve; `None`: not looked into.
 
     Raises:
         ValueError: When the cooldown is negative or not finite.
@@ -92,6 +94,7 @@ class PolicySettings:
     objective: Objective | None = None
     schedule: ScheduleState | None = None
     schedule_problems: tuple[Problem, ...] = ()
+    engine: EngineReport | None = None
 
     def __post_init__(self) -> None:
         """Refuse a cooldown that could never be compared with a time."""

@@ -12,6 +12,7 @@ from ridgeline.policy.facts import Problem
 from ridgeline.policy.law.settings import Objective
 from ridgeline.policy.law.terms import Preference as LawPreference
 from ridgeline.policy.settings import PolicySettings, Stabilization
+from ridgeline.settings.config_keys import extra_values, schedule_rows
 from ridgeline.settings.cutoffs import RidgeInputs, cutoff_table
 from ridgeline.settings.goodput import Answer
 from ridgeline.settings.inherit import ResolvedSpec
@@ -32,6 +33,8 @@ def profiles_of(spec: SpeculativeServingSpec) -> tuple[Profile, ...]:
             acceptance=None
             if each.acceptance_percent is None
             else tuple(percent / 100 for percent in each.acceptance_percent),
+            schedule=schedule_rows(each.schedule),
+            extra=extra_values(each.extra),
         )
         for each in spec.profiles
     )

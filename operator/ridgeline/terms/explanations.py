@@ -214,6 +214,27 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "template back: ridgeline recommends and writes nothing.",
         "Set the speculative config in the object that the message names; the message shows it.",
     ),
+    Reason.ENGINE_WOULD_REFUSE: Explanation(
+        "The release of vLLM that the target runs is known to refuse the profile, or to fail with "
+        "it: its servers would not start.",
+        "Do what the message says: change the profile or the flag that it names, or use another "
+        "release. `ridgeline lint` shows every finding.",
+    ),
+    Reason.ENGINE_VERSION_UNKNOWN: Explanation(
+        "Nobody tells which release of vLLM the target runs (the image's tag names none), so it is "
+        "not known which settings it takes.",
+        "Set spec.engine.version to the release, or spec.engine.unverified: Allow.",
+    ),
+    Reason.ENGINE_NOT_VERIFIED: Explanation(
+        "The target runs a release of vLLM that this version of ridgeline does not know.",
+        "Update ridgeline, or set spec.engine.unverified: Allow to have it treated as the newest "
+        "known one before it.",
+    ),
+    Reason.ENGINE_TOO_OLD: Explanation(
+        "The target's release of vLLM exports no latency per token: ridgeline recommends and "
+        "writes nothing.",
+        "Use vLLM 0.11 or newer; `kubectl ridgeline explain` shows what is recommended.",
+    ),
     Reason.FORCED: Explanation(
         "The annotation ridgeline.dev/force-profile names the profile to run.",
         "Remove the annotation to go back to the cut-off table.",

@@ -22,3 +22,10 @@ class InjectionMode(StrEnum):
     """How a profile reaches the server's command line."""
 
     ENV = "Env"
+
+
+class UnverifiedEngine(StrEnum):
+    """What is done on a release of the engine that the operator does not know."""
+
+    HOLD = "Hold"
+    ALLOW = "Allow"

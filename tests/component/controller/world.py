@@ -69,6 +69,9 @@ def spec(target: str = "llama", **fields: Any) -> dict[str, Any]:
     }
 
 
+IMAGE = "vllm/vllm-openai:v0.32.0"
+
+
 def container(config: str | None = EAGLE_CONFIG, name: str = "vllm", *words: str) -> Container:
     """A container that reads the env item, and carries a config in it unless that is `None`."""
     return Container(
@@ -76,6 +79,7 @@ def container(config: str | None = EAGLE_CONFIG, name: str = "vllm", *words: str
         args=("--model=m", f"--speculative-config=$({PROFILE_ENV})", *words),
         env=() if config is None else (EnvItem(name=PROFILE_ENV, value=config),),
         has_env_from=True,
+        image=IMAGE,
     )
 
 

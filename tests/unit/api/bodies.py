@@ -53,6 +53,7 @@ def good_spec() -> Spec:
         "policyRef": {"name": "shared"},
         "accelerator": "h100-sxm",
         "model": {"precision": "FP8"},
+        "engine": {"version": "0.24.0", "unverified": "Hold"},
         "injection": {"mode": "Env"},
     }
 

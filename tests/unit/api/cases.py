@@ -3,7 +3,7 @@
 from typing import Any
 
 from ridgeline.api import cutoff, profiles, spec
-from tests.unit.api import schedule_cases
+from tests.unit.api import engine_setting_cases, schedule_cases
 from tests.unit.api.bodies import Case, at, first_profile, profile, profile_list, ranges
 
 (
@@ -12,6 +12,7 @@ from tests.unit.api.bodies import Case, at, first_profile, profile, profile_list
     NO_MODEL,
     LOOKUP_IS_NGRAM,
     LOOKUP_ORDER,
+    _,
     DISABLED_ACCEPTS_NOTHING,
     A_RATE_FOR_EACH_POSITION,
     DISABLED_IS_BARE,
@@ -41,6 +42,7 @@ RANGES = "spec.cutoff.ranges"
 
 BROKEN_RULES = (
     *schedule_cases.BROKEN,
+    *engine_setting_cases.BROKEN,
     *(
         Case(
             f"{method} without model",
@@ -292,6 +294,7 @@ CUTOFFS_FALL = (
 
 KEPT_RULES = (
     *schedule_cases.KEPT,
+    *engine_setting_cases.KEPT,
     Case("as it stands", lambda _: None),
     Case("without a cut-off", lambda spec_: spec_.pop("cutoff")),
     Case("an empty cut-off", at("cutoff", value={})),
@@ -393,6 +396,7 @@ LAST_OF_EIGHT_FALLS = Case(
 
 OUT_OF_BOUNDS = (
     *schedule_cases.OUT_OF_BOUNDS,
+    *engine_setting_cases.OUT_OF_BOUNDS,
     *(
         Case(
             f"lookahead {k}",

@@ -135,6 +135,7 @@ def test_the_schema_writes_these_defaults_and_no_others() -> None:
         "spec.mode": "RecommendOnly",
         "spec.suspend": False,
         "spec.onDelete": "Keep",
+        "spec.engine.unverified": "Hold",
         "spec.injection.mode": "Env",
     }
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from ridgeline.api.schema import structural_schema
 from ridgeline.api.serving import InvalidServing, invalid_fields, parse_serving
 from ridgeline.api.spec import TARGET_CHANGES_WHILE_SUSPENDED, SpeculativeServingSpec
-from tests.unit.api import cases
+from tests.unit.api import cases, engine_setting_cases
 from tests.unit.api.bodies import Case, Spec, body, good_spec
 from tests.unit.api.evaluator import Finding, all_rules, broken_rules, holds, with_defaults
 
 SCHEMA = structural_schema(SpeculativeServingSpec)
 ONE_RULE = (*cases.BROKEN_RULES,)
-MORE_RULES = (*cases.CUTOFFS_FALL, cases.TWO_DISABLED, cases.LAST_OF_EIGHT_FALLS)
+MORE_RULES = (*engine_setting_cases.MORE, *cases.CUTOFFS_FALL, cases.TWO_DISABLED, cases.LAST_OF_EIGHT_FALLS)
 
 
 def names(group: Iterable[Case]) -> list[str]:
