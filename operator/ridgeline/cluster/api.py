@@ -17,6 +17,7 @@ from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, Configuration
 from kubernetes.aio.client.exceptions import ApiException
 
+from ridgeline.cluster.accounting import Accounting, ApiObserver
 from ridgeline.cluster.errors import (
     AnotherObjectError,
     ClusterError,
@@ -65,14 +66,27 @@ class KubernetesApi:
 
     @classmethod
     async def connect(
-        cls, kubeconfig: str | None, *, user_agent: str, timeout_seconds: float = 10.0
+        cls,
+        kubeconfig: str | None,
+        *,
+        user_agent: str,
+        timeout_seconds: float = 10.0,
+        observer: ApiObserver | None = None,
     ) -> "KubernetesApi":
         """Connect by a kubeconfig file, or by the Pod's service account when it is `None`.
+
+        Args:
+            kubeconfig: The file.
+            user_agent: What the API server's audit log shows.
+            timeout_seconds: A call without an answer is given up after this.
+            observer: Is told of every call, those of the election too.
 
         Raises:
             ClusterError: There is neither a usable kubeconfig nor a service account.
         """
         configuration = await _configuration(kubeconfig)
+        if observer is not None:
+            configuration.client_session_kwargs = {"middlewares": (Accounting(observer),)}
         try:
             client = ApiClient(configuration=configuration)
         except (OSError, ValueError) as error:

@@ -18,6 +18,7 @@ from ridgeline.controller.complaints import Complaints
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import TelemetrySource
 from ridgeline.controller.reconciler import Reconciler
+from ridgeline.controller.time_metrics import Phase
 from ridgeline.controller.wish import Wish
 from ridgeline.policy.facts import Problem
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
@@ -114,7 +115,8 @@ class Cadence:
         for name in self._sources.keys() - self._reading.keys():
             self._reading[name] = asyncio.create_task(self._read(name, now), name=f"read {name}")
         if self._reading:
-            await asyncio.wait(self._reading.values(), timeout=patience_seconds)
+            with self._metrics.time.phase(Phase.READ):
+                await asyncio.wait(self._reading.values(), timeout=patience_seconds)
         for name, reading in list(self._reading.items()):
             if reading.done():
                 self._snapshots[name] = self._reading.pop(name).result()
@@ -142,6 +144,7 @@ class Cadence:
             if self._tick_over:
                 self._tick_over = False
                 await self._guarded(_NO_SERVING, self._reconciler.see_off(self._clock()))
+                self._metrics.time.tick_ended()
             self._last_progress = stopwatch()
 
     async def finish_batch(self, timeout_seconds: float = 10.0) -> None:

@@ -1,4 +1,4 @@
-"""The operator's own HTTP endpoints: /metrics, /healthz and /readyz.
+"""The operator's own HTTP endpoints: /metrics, /healthz, /readyz; and /debug/profile, if it is on.
 
 They run on threads of their own, so that a stuck event loop still answers, and says that it is.
 """
@@ -9,9 +9,12 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
+from urllib.parse import parse_qs
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from ridgeline.controller.profiler import LONGEST_SECONDS, Profiler, ProfileUnderWayError
 
 Probe = Callable[[], str | None]
 """Returns why the answer is no, `None` for yes."""
@@ -38,7 +41,13 @@ class OwnEndpoints:
     """Serves metrics and probes from `start` until `stop`."""
 
     def __init__(
-        self, registry: CollectorRegistry, *, port: int, alive: Probe, ready: Probe
+        self,
+        registry: CollectorRegistry,
+        *,
+        port: int,
+        alive: Probe,
+        ready: Probe,
+        profiler: Profiler | None = None,
     ) -> None:
         pages: dict[str, Probe] = {"/healthz": alive, "/readyz": ready}
 
@@ -46,13 +55,15 @@ class OwnEndpoints:
             timeout = SILENCE_SECONDS
 
             def do_GET(self) -> None:
-                path = self.path.partition("?")[0]
+                path, _, query = self.path.partition("?")
                 if path == "/metrics":
                     self._answer(HTTPStatus.OK, generate_latest(registry), CONTENT_TYPE_LATEST)
                 elif path in pages:
                     trouble = pages[path]()
                     code = HTTPStatus.OK if trouble is None else HTTPStatus.SERVICE_UNAVAILABLE
                     self._answer(code, f"{trouble or 'ok'}\n".encode(), "text/plain")
+                elif path == "/debug/profile" and profiler is not None:
+                    self._answer(*_profiled(profiler, query), "text/plain; charset=utf-8")
                 else:
                     self._answer(HTTPStatus.NOT_FOUND, b"not found\n", "text/plain")
 
@@ -83,3 +94,15 @@ class OwnEndpoints:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+def _profiled(profiler: Profiler, query: str) -> tuple[HTTPStatus, bytes]:
+    """Return the answer to a wish for a profile of `seconds=N`."""
+    wanted = parse_qs(query).get("seconds", ["10"])[-1]
+    if wanted not in map(str, range(1, LONGEST_SECONDS + 1)):
+        text = f"seconds must be a whole number from 1 to {LONGEST_SECONDS}\n"
+        return HTTPStatus.BAD_REQUEST, text.encode()
+    try:
+        return HTTPStatus.OK, profiler.sample(int(wanted)).encode()
+    except ProfileUnderWayError:
+        return HTTPStatus.CONFLICT, b"a profile is being taken already: try again when it ends\n"

@@ -4,11 +4,13 @@ Only `on.event` handlers: they add no finalizer, no annotation and no state of t
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import kopf
 
-from ridgeline.cluster.api import KubernetesApi
+from ridgeline.cluster.accounting import ApiObserver, watched_session
+from ridgeline.cluster.api import Credentials, KubernetesApi
 from ridgeline.cluster.neighbours import trim_autoscaler, trim_quota
 from ridgeline.cluster.objects import trim_deployment, trim_pod, trim_serving
 from ridgeline.cluster.store import Key, Shelf, Stored, WatchStore
@@ -36,25 +38,25 @@ Resource = tuple[str, str, str]
 
 
 def watch_registry(
-    store: WatchStore, kubeconfig: str | None, surroundings: Surroundings | None = None
+    store: WatchStore,
+    kubeconfig: str | None,
+    surroundings: Surroundings | None = None,
+    observer: ApiObserver | None = None,
 ) -> kopf.OperatorRegistry:
     """Return the handlers that keep the store up to date.
 
-    Of the surroundings only those kinds are watched that could be listed.
+    Of the surroundings only those kinds are watched that could be listed. The observer is told of
+    every call of the streams, and of every sign of life.
     """
     registry = kopf.OperatorRegistry()
+    sessions: list[_Session] = []
 
     @kopf.on.login(registry=registry)
-    async def login(**_: Any) -> kopf.ConnectionInfo:
+    async def login(**_: Any) -> kopf.AiohttpSession:
         credentials = await KubernetesApi.credentials(kubeconfig)
-        return kopf.ConnectionInfo(
-            server=credentials.server,
-            ca_path=credentials.ca_path,
-            insecure=not credentials.verify,
-            token=credentials.token,
-            certificate_path=credentials.certificate_path,
-            private_key_path=credentials.private_key_path,
-        )
+        if not sessions or sessions[-1].credentials != credentials:
+            sessions[:] = [_session(credentials, observer)]
+        return sessions[-1]
 
     servings, deployments = (GROUP, VERSION, SERVING_PLURAL), ("apps", "v1", "deployments")
     _follow(registry, servings, trim_serving, store.put_serving, store.drop_serving)
@@ -63,6 +65,36 @@ def watch_registry(
     if surroundings is not None:
         _follow_surroundings(registry, surroundings)
     return registry
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Session(kopf.AiohttpSession):
+    """A session that equals another one with the same credentials.
+
+    Kopf does not try again what was refused once, and would never end trying sessions that are all
+    different.
+    """
+
+    aiohttp_session: Any = field(compare=False, repr=False)
+    credentials: Credentials
+
+
+def _session(credentials: Credentials, observer: ApiObserver | None) -> _Session:
+    told = kopf.ConnectionInfo(
+        server=credentials.server,
+        ca_path=credentials.ca_path,
+        insecure=not credentials.verify,
+        token=credentials.token,
+        certificate_path=credentials.certificate_path,
+        private_key_path=credentials.private_key_path,
+    )
+    return _Session(
+        server=credentials.server,
+        aiohttp_session=watched_session(
+            observer, ssl=told.as_ssl_context(), headers=told.as_http_headers()
+        ),
+        credentials=credentials,
+    )
 
 
 def _follow_surroundings(registry: kopf.OperatorRegistry, around: Surroundings) -> None:

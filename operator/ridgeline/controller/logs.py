@@ -6,6 +6,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Final, TextIO
 
+from ridgeline.controller.log_limit import OncePerMinute
+
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -44,6 +46,7 @@ def configure_logging(level: str, *, as_json: bool = True, stream: TextIO | None
     handler = logging.StreamHandler(stream or sys.stderr)
     plain = PlainFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonFormatter() if as_json else plain)
+    handler.addFilter(OncePerMinute())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())

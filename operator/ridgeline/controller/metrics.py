@@ -1,13 +1,16 @@
 """The operator's own metrics: what a dashboard and an alert need, by serving and by endpoint."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ridgeline import __version__
+from ridgeline.controller.api_metrics import ApiMetrics
 from ridgeline.controller.roll_metrics import RollMetrics
-from ridgeline.policy.decision import Decision, Estimates
+from ridgeline.controller.status_metrics import StatusMetrics
+from ridgeline.controller.time_metrics import TimeMetrics
+from ridgeline.policy.decision import Decision, Estimates, Outcome
 from ridgeline.policy.facts import Problem
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from ridgeline.terms.reasons import Reason
@@ -109,6 +112,9 @@ class OperatorMetrics:
             "profile",
         )
         self.roll = RollMetrics(self.registry)
+        self.status = StatusMetrics(self.registry)
+        self.time = TimeMetrics(self.registry)
+        self.api = ApiMetrics(self.registry)
         self._profiles: dict[tuple[str, str, str], str] = {}
         self._cutoffs: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -128,9 +134,16 @@ class OperatorMetrics:
         for role, profile in (("active", decision.profile), ("recommended", decision.recommended)):
             self._set_profile(namespace, serving, role, profile)
 
-    def set_desired(self, namespace: str, serving: str, profile: str | None) -> None:
-        """Record the profile that the operator wants the target to carry."""
-        self._set_profile(namespace, serving, "desired", profile)
+    def observe_status(self, namespace: str, serving: str, status: Mapping[str, Any]) -> None:
+        """Record what a status tells, written or not: a standby tells it as well."""
+        self._set_profile(namespace, serving, "desired", status.get("desiredProfile"))
+        self.roll.observe(namespace, serving, status)
+        self.status.observe(namespace, serving, status)
+
+    def observe_rejected(self, namespace: str, serving: str) -> None:
+        """Record a pass over a serving whose spec cannot be read: it holds, and decides nothing."""
+        self.status.rejected.labels(namespace, serving).inc()
+        self.decisions.labels(Outcome.HOLD.value, Reason.SPEC_INVALID.value).inc()
 
     def set_cutoffs(self, namespace: str, serving: str, cutoffs: Mapping[str, float]) -> None:
         """Record the cut-off above each profile's range, and drop those of other profiles."""
@@ -170,6 +183,7 @@ class OperatorMetrics:
         ):
             metric.remove_by_labels(labels)
         self.roll.forget(namespace, serving)
+        self.status.forget(namespace, serving)
         self._cutoffs.pop((namespace, serving), None)
         for key in [key for key in self._profiles if key[:2] == (namespace, serving)]:
             del self._profiles[key]

@@ -18,7 +18,13 @@ from ridgeline.controller.basis import Knowledge
 from ridgeline.controller.block import blocked, told_block
 from ridgeline.controller.budget import RollBudget
 from ridgeline.controller.history import Past
-from ridgeline.controller.intent import intended, order_of, undone_problem, with_served
+from ridgeline.controller.intent import (
+    intended,
+    order_of,
+    undone_problem,
+    with_comparison,
+    with_served,
+)
 from ridgeline.controller.leaving import Leaving
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.mind import Mind, fresh_mind
@@ -34,6 +40,8 @@ from ridgeline.controller.rolling import (
     cannot_pause,
     rehearse,
 )
+from ridgeline.controller.time_metrics import Phase
+from ridgeline.controller.timed_targets import TimedTargets
 from ridgeline.controller.view import (
     Snapshots,
     View,
@@ -77,6 +85,7 @@ class Reconciler:
         around: Surroundings | None = None,
         sink: PassSink | None = None,
     ) -> None:
+        targets = TimedTargets(targets, metrics.time)
         self._sink = sink
         self._past: Past | None = None
         self._budget = RollBudget(store, options)
@@ -123,16 +132,17 @@ class Reconciler:
             self._budget.drop(key)
             await self._reporter.report_invalid(serving, str(error), now)
             return None
-        view = look(
-            self._store,
-            serving,
-            spec,
-            snapshots,
-            self._knowledge,
-            remembered=Memory(fast=mind.fast, law=mind.law_with(serving)),
-            options=self._options,
-            now=now,
-        )
+        with self._metrics.time.phase(Phase.JOIN):
+            view = look(
+                self._store,
+                serving,
+                spec,
+                snapshots,
+                self._knowledge,
+                remembered=Memory(fast=mind.fast, law=mind.law_with(serving)),
+                options=self._options,
+                now=now,
+            )
         view = replace(view, drift=mind.learning.drift.problem())
         self._leaving.remember(key, spec.on_delete)
         target = view.target_facts
@@ -208,11 +218,13 @@ class Reconciler:
         await self._begin(view, mind, profile, roll, decision=None)
 
     async def _decide(self, view: View, mind: Mind) -> Wish | None:
-        view = mind.learn_from(view, may_write=self._leader.held)
+        with self._metrics.time.phase(Phase.DECIDE):
+            view = mind.learn_from(view, may_write=self._leader.held)
         problem = await self._obstacle(view, mind)
         # Nobody acts on a serving with an obstacle; what would be best is still worth telling.
         settings = replace(view.settings, suspended=True) if problem else view.settings
-        decided = decide(view.facts, settings, view.memory, view.now, view.seen)
+        with self._metrics.time.phase(Phase.DECIDE):
+            decided = decide(view.facts, settings, view.memory, view.now, view.seen)
         decision = with_step(view, decided)
         if problem is not None:
             self._budget.drop((view.serving.namespace, view.serving.name))
@@ -292,10 +304,14 @@ class Reconciler:
                 intent = replace(intent, way=RollWay.WHOLE)
                 order = order_of(view, profile, target, intent.way)
                 refusal = await rehearse(self._targets, order)
+            if refusal is not None and intent.compares and cannot_pause(refusal.problem):
+                view = with_comparison(view, intent, refusal.problem)
+                await self._reporter.report(view, hold_while_rolling(view))
+                return
             if refusal is not None:
                 await self._refused(view, mind, refusal, profile)
                 return
-            memory = with_served(decision.memory, view, target)
+            memory = with_served(decision.memory, view, target, intent)
             announced = replace(view, roll=intent, memory=memory)
             serving = await self._reporter.report(announced, decision, obliged=True)
             mind.fast = FastMemory()

@@ -12,6 +12,7 @@ from ridgeline.controller.basis import strategy_of
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import Leader, Reports
 from ridgeline.controller.resolve import ResolvedTarget
+from ridgeline.controller.time_metrics import Phase
 from ridgeline.controller.view import View
 from ridgeline.policy.decision import Decision
 from ridgeline.policy.edges import edges
@@ -54,7 +55,9 @@ class Reporter:
             roll=roll_of(serving.status),
             memory=slow_memory_of(serving.status),
         )
-        await self._write(serving, status_document(report, serving.status), now)
+        self._metrics.observe_rejected(serving.namespace, serving.name)
+        with self._metrics.time.phase(Phase.REPORT):
+            await self._write(serving, status_document(report, serving.status), now)
 
     async def report(
         self,
@@ -76,29 +79,9 @@ class Reporter:
         Raises:
             ClusterError: The status could not be written.
         """
-        resolved = view.target if isinstance(view.target, ResolvedTarget) else None
-        report = Report(
-            generation=view.serving.generation,
-            now=view.now,
-            situation=observe(view.facts, view.settings, view.memory, view.now, view.seen),
-            decision=decision,
-            problem=problem,
-            roll=view.roll,
-            memory=view.memory.slow,
-            target_uid=resolved.facts.uid if resolved else None,
-            container=resolved.container.name if resolved else None,
-            strategy=strategy_of(view.basis),
-            accelerator=view.basis.accelerator_report(),
-            policy=view.basis.policy,
-            law=view.memory.law.slow if view.settings.prediction is not None else None,
-            drift=view.drift if view.settings.prediction is not None else None,
-        )
-        document = status_document(report, view.serving.status)
-        self._metrics.set_desired(
-            view.serving.namespace, view.serving.name, document.get("desiredProfile")
-        )
-        self._metrics.roll.observe(view.serving.namespace, view.serving.name, document)
-        return await self._write(view.serving, document, view.now, obliged=obliged)
+        with self._metrics.time.phase(Phase.REPORT):
+            document = _document_of(view, decision, problem)
+            return await self._write(view.serving, document, view.now, obliged=obliged)
 
     async def _write(
         self,
@@ -116,6 +99,7 @@ class Reporter:
             now: Epoch seconds.
             obliged: Fail when it cannot be written, even because the serving or the Lease is gone.
         """
+        self._metrics.observe_status(serving.namespace, serving.name, document)
         if obliged and not self._leader.held:
             raise NotLeaderError("the Lease was lost before the roll was announced")
         if document == serving.status or not self._leader.held:
@@ -143,6 +127,28 @@ class Reporter:
             else:
                 self._metrics.writes.labels("event").inc()
         return written
+
+
+def _document_of(view: View, decision: Decision, problem: Problem | None) -> Mapping[str, Any]:
+    """Return the status that tells of a pass."""
+    resolved = view.target if isinstance(view.target, ResolvedTarget) else None
+    report = Report(
+        generation=view.serving.generation,
+        now=view.now,
+        situation=observe(view.facts, view.settings, view.memory, view.now, view.seen),
+        decision=decision,
+        problem=problem,
+        roll=view.roll,
+        memory=view.memory.slow,
+        target_uid=resolved.facts.uid if resolved else None,
+        container=resolved.container.name if resolved else None,
+        strategy=strategy_of(view.basis),
+        accelerator=view.basis.accelerator_report(),
+        policy=view.basis.policy,
+        law=view.memory.law.slow if view.settings.prediction is not None else None,
+        drift=view.drift if view.settings.prediction is not None else None,
+    )
+    return status_document(report, view.serving.status)
 
 
 def reference(serving: ServingObject) -> dict[str, str]:

@@ -35,6 +35,7 @@ from ridgeline.controller.history import Past, history_sources
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import AlwaysLeader
+from ridgeline.controller.profiler import Profiler
 from ridgeline.controller.readers import Reader, readers_of
 from ridgeline.controller.reconciler import Reconciler
 from ridgeline.controller.recorder import recorder_of
@@ -74,7 +75,11 @@ class Operator:
         Raises:
             ClusterError: There is no way to connect to the API server.
         """
-        api = await KubernetesApi.connect(self._kubeconfig, user_agent=f"ridgeline/{__version__}")
+        api = await KubernetesApi.connect(
+            self._kubeconfig,
+            user_agent=f"ridgeline/{__version__}",
+            observer=self._metrics.api,
+        )
         readers = readers_of(self._config, self._store, self._around)
         try:
             await self._run(api, readers, stop)
@@ -135,6 +140,7 @@ class Operator:
                 port=self._config.port,
                 alive=lambda: self._stuck(cadence),
                 ready=lambda: None if self._store.primed else "the first listing is not in yet",
+                profiler=Profiler() if self._config.profiling else None,
             )
         except OSError as error:
             raise InvalidConfigError(
@@ -178,6 +184,7 @@ class Operator:
             if leadership is not None:
                 working.append(group.create_task(leadership.run(), name="lease"))
             working.append(group.create_task(self._follow_freeze(reconciler), name="freeze"))
+            working.append(group.create_task(self._metrics.time.measure_lag(), name="lag"))
             working.insert(0, group.create_task(cadence.run(past.read()), name="cadence"))
             await stopped
             log.info("stopping")
@@ -228,7 +235,7 @@ class Operator:
         `kopf.operator()` would cancel every task of the loop that is younger than itself, ours too.
         """
         tasks = await kopf.spawn_tasks(
-            registry=watch_registry(self._store, self._kubeconfig, self._around),
+            registry=watch_registry(self._store, self._kubeconfig, self._around, self._metrics.api),
             settings=watch_settings(),
             standalone=True,
             stop_flag=stop,

@@ -88,6 +88,11 @@ class OperatorConfig(ConfigModel):
     port: int = Field(
         default=8080, ge=0, le=65535, description="Port of /metrics, /healthz and /readyz; 0: any."
     )
+    profiling: bool = Field(
+        default=False,
+        description="Serve /debug/profile on the same port: stacks of the running operator, "
+        "without any value.",
+    )
     lease: LeaseConfig = Field(default_factory=LeaseConfig)
     record: RecordConfig = Field(
         default_factory=RecordConfig, description="What is written down of every pass."

@@ -1,13 +1,16 @@
 """The operator's own pages: metrics and probes, on every address family that there is."""
 
 import http.client
+import re
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from ridgeline.controller.endpoints import OwnEndpoints
 from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.profiler import Profiler, ProfileUnderWayError
 
 ADDRESSES = ["127.0.0.1", *(["::1"] if socket.has_dualstack_ipv6() else [])]
 
@@ -56,3 +59,62 @@ def test_a_probe_says_why_not(port: int, troubles: dict[str, str | None]) -> Non
     assert _get(port, "/healthz?verbose")[0] == 200
     troubles["alive"] = "stuck"
     assert _get(port, "/healthz") == (503, "stuck\n")
+
+
+@pytest.fixture
+def profiled() -> Iterator[int]:
+    """The port of an operator whose profiles are of a thread that does one thing."""
+    over, secret = threading.Event(), "hunter2"
+
+    def busy(password: str) -> None:
+        while not over.wait(0.001):
+            assert password == secret
+
+    thread = threading.Thread(target=busy, args=(secret,), name="busy")
+    thread.start()
+    endpoints = OwnEndpoints(
+        OperatorMetrics().registry,
+        port=0,
+        alive=lambda: None,
+        ready=lambda: None,
+        profiler=Profiler(thread.ident),
+    )
+    endpoints.start()
+    yield endpoints.port
+    over.set()
+    thread.join()
+    endpoints.stop()
+
+
+def test_a_profile_shows_where_the_operator_is_and_no_value(profiled: int) -> None:
+    status, text = _get(profiled, "/debug/profile?seconds=1")
+    assert status == 200
+    assert re.search(
+        r";test_controller_endpoints.py:profiled.<locals>.busy:\d+;.* \d+$", text, re.MULTILINE
+    )
+    assert "hunter2" not in text
+    assert all(re.fullmatch(r"\S+( \S+)*? \d+", line) for line in text.splitlines())
+
+
+@pytest.mark.parametrize("query", ["seconds=0", "seconds=61", "seconds=x", "seconds=1.5"])
+def test_a_profile_is_short(profiled: int, query: str) -> None:
+    assert _get(profiled, f"/debug/profile?{query}") == (
+        400,
+        "seconds must be a whole number from 1 to 60\n",
+    )
+
+
+def test_profiles_are_off_by_default(port: int) -> None:
+    assert _get(port, "/debug/profile?seconds=1")[0] == 404
+
+
+def test_one_profile_is_taken_at_a_time() -> None:
+    profiler = Profiler()
+    first = threading.Thread(target=profiler.sample, args=(1.0,))
+    first.start()
+    while not profiler._one.locked():
+        pass
+    with pytest.raises(ProfileUnderWayError):
+        profiler.sample(1)
+    first.join()
+    assert profiler.sample(0.05)

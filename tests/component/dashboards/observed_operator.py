@@ -6,6 +6,7 @@ import threading
 
 from ridgeline.controller.endpoints import OwnEndpoints
 from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.time_metrics import Phase
 from ridgeline.policy.decision import Decision, Diagnostics, Estimates, Outcome
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.memory import Memory
@@ -24,6 +25,9 @@ ESTIMATES = Estimates(
     acceptance_length=2.4,
 )
 STATUS = {
+    "desiredProfile": "eagle",
+    "conditions": [{"type": "Stalled", "status": "True", "reason": "FieldConflict"}],
+    "cutoffTable": [{"profile": "eagle", "actAtConcurrency": 16}, {"profile": "none"}],
     "rollout": {"to": "eagle", "way": "Canary", "state": "Rolling"},
     "quarantine": [{"profile": "draft", "reason": "PodsCrash"}],
     "proofs": [{"profile": "eagle", "gainPercent": 20, "promisedPercent": 25}],
@@ -73,11 +77,17 @@ class ObservedOperator:
         metrics.observe_snapshot(snapshot, {"drafts": 0.02, "running": 0.01})
         metrics.pass_seconds.observe(0.003)
         metrics.observe_decision(*key, _decision())
-        metrics.set_desired(*key, "eagle")
         metrics.set_cutoffs(*key, {"eagle": 20.0})
         drift = Problem(reason=Reason.ACCEPTANCE_DRIFTED, message="drifted")
         metrics.set_drift(*key, drift, predicts=True)
-        metrics.roll.observe(*key, STATUS)
+        metrics.observe_status(*key, STATUS)
+        metrics.observe_rejected(*key)
+        with metrics.time.phase(Phase.READ):
+            pass
+        metrics.time.tick_ended()
+        metrics.api.called("list", "pods", "200")
+        metrics.api.called("watch", "pods", "none")
+        metrics.api.heard("pods", "*")
         metrics.failures.labels(*key).inc()
         metrics.rolls.labels(*key, "eagle").inc()
         metrics.roll.undone.labels(*key, "draft", "PodsCrash").inc()
