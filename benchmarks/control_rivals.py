@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.control_scenarios import Knowledge, expected_peak_hours
-from ridgeline.sim.requests.controller import Controller, Observation
+from ridgeline.sim.requests.controller import Controller
 from ridgeline.sim.requests.published import FREE_SCHEDULE, NONE, SCHEDULE, SPECULATING
-from ridgeline.sim.requests.traffic import DAY, WEEK
+from ridgeline.sim.requests.rivals import Static, Threshold, Windows
 from ridgeline.sim.requests.truth import crossing
 
 
@@ -19,43 +19,6 @@ class Rival:
     name: str
     first: str
     build: Callable[[Knowledge], Controller]
-
-
-class Static:
-    """Changes nothing."""
-
-    def decide(self, observation: Observation, now: float) -> str | None:
-        return None
-
-
-@dataclass(kw_only=True)
-class Threshold:
-    """A band on concurrency per engine: `off` and above none, below `on` the other profile."""
-
-    off: float
-    on: float
-    speculating: str = SPECULATING
-
-    def decide(self, observation: Observation, now: float) -> str | None:
-        level = observation.concurrency
-        if level is None:
-            return None
-        if observation.active_profile == NONE:
-            return self.speculating if level < self.on else None
-        return NONE if level >= self.off else None
-
-
-@dataclass(kw_only=True)
-class Windows:
-    """A person's cron windows: none over a weekday's busy hours, rolled to ahead of them."""
-
-    begins: float
-    ends: float
-
-    def decide(self, observation: Observation, now: float) -> str | None:
-        weekday = (now % WEEK) // DAY not in (2.0, 3.0)
-        busy = weekday and self.begins <= now % DAY < self.ends
-        return NONE if busy else SPECULATING
 
 
 def fixed(off: float, on: float | None = None) -> Callable[[Knowledge], Controller]:

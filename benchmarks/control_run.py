@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from benchmarks.control_law import LAWS
 from benchmarks.control_rivals import RIVALS, Rival
 from benchmarks.control_scenarios import Prepared, Scenario, prepare
+from ridgeline.sim.requests.bound import best_in_hindsight
 from ridgeline.sim.requests.controller import Controller
-from ridgeline.sim.requests.hindsight import Fluid, Plan, best_plans
+from ridgeline.sim.requests.hindsight import Fluid
 from ridgeline.sim.requests.published import NONE, SPECULATING
 from ridgeline.sim.requests.simulate import Result, Setting, simulate
 
@@ -64,60 +65,53 @@ def run_cell(task: tuple[Scenario, int, tuple[str, ...] | None]) -> CellOfSeed:
     """Run one scenario on the traffic of one seed."""
     scenario, seed, only = task
     prepared = prepare(scenario, seed)
-    outcomes: dict[str, Outcome] = {}
+    results: dict[str, Result | None] = {}
     for law in laws():
         if only is not None and law.name not in (*STATIC, *only):
             continue
         setting = replace(prepared.setting, first_profile=law.first)
-        outcomes[law.name] = _simulated(setting, law.build(prepared.knowledge))
+        results[law.name] = _simulated(setting, law.build(prepared.knowledge))
     if prepared.setting.trace is not None and not scenario.autoscale:
-        outcomes[BOUND] = bound(prepared, [outcomes[each] for each in STATIC])
+        results[BOUND] = bound(prepared, [results[each] for each in STATIC])
+    outcomes = {name: _outcome(each, prepared.setting) for name, each in results.items()}
     return CellOfSeed(scenario=scenario.name, seed=seed, peak=prepared.peak, outcomes=outcomes)
 
 
-def bound(prepared: Prepared, statics: Sequence[Outcome]) -> Outcome:
+def bound(prepared: Prepared, statics: Sequence[Result | None]) -> Result | None:
     """Return the best of staying on each profile and of the plans made in hindsight."""
     setting, known = prepared.setting, prepared.knowledge
+    names = (SPECULATING, NONE)
     fluid = Fluid(
         speeds={
             name: setting.truth.speeds(name, prompt=known.mean_prompt, output=known.mean_output)
-            for name in (SPECULATING, NONE)
+            for name in names
         },
         replicas=setting.replicas,
         surge=known.scenario.surge,
         pod_seconds=prepared.pod_seconds,
         mean_output=known.mean_output,
     )
-    tried: set[tuple[str, tuple[object, ...]]] = set()
-    best = min(statics, key=lambda each: each.latency)
-    for first in (SPECULATING, NONE):
-        for dearer in (1.0, 1.05, 1.1):
-            plans = best_plans(fluid, prepared.demand_by_minute, first, dearer=dearer)
-            for plan in plans[:1]:
-                if not plan or (first, plan) in tried:
-                    continue
-                tried.add((first, plan))
-                found = _planned(replace(setting, first_profile=first), Plan(plan))
-                best = min(best, found, key=lambda each: each.latency)
-    return best
+    stayed = {name: each for name, each in zip(names, statics, strict=True) if each is not None}
+    best = best_in_hindsight(setting, fluid, prepared.demand_by_minute, stayed)
+    return None if best is None else best.result
 
 
-def _planned(setting: Setting, plan: Plan) -> Outcome:
-    return _simulated(setting, plan)
-
-
-def _simulated(setting: Setting, controller: Controller) -> Outcome:
-    """Return how a law fared; one under which the queue outgrows the simulator has lost.
-
-    Its mean latency is then told as the whole length of the traffic, which it is far beyond.
-    """
+def _simulated(setting: Setting, controller: Controller) -> Result | None:
+    """Return how a law fared; `None` when the queue outgrew the simulator: it has lost."""
     try:
-        return _outcome(simulate(setting, controller))
+        return simulate(setting, controller)
     except OverflowError:
+        return None
+
+
+def _outcome(result: Result | None, setting: Setting) -> Outcome:
+    """Return what is compared.
+
+    The mean latency of a law that lost is told as the whole length of the traffic, which it is far
+    beyond.
+    """
+    if result is None:
         return Outcome(latency=setting.seconds, rolls_per_day=0.0, most_rolls_in_a_day=0, shed=0)
-
-
-def _outcome(result: Result) -> Outcome:
     return Outcome(
         latency=result.mean_latency_seconds,
         rolls_per_day=result.rolls_per_day,

@@ -53,6 +53,7 @@ class Observation:
         rolling: Whether a roll, a start or a drain is under way.
         serving: Replicas in service.
         engines: Those of them that telemetry has numbers of.
+        unseen_seconds: How long each of the others has been in service.
     """
 
     active_profile: str
@@ -60,6 +61,7 @@ class Observation:
     rolling: bool
     serving: int
     engines: tuple[EngineObservation, ...]
+    unseen_seconds: tuple[float, ...] = ()
 
     @property
     def concurrency(self) -> float | None:

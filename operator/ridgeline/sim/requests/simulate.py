@@ -219,12 +219,14 @@ class _Run:
     def _ask(self, controller: Controller, now: float) -> None:
         fleet = self.fleet
         rolling = fleet.rolling
+        engines, unseen = self.telemetry.read(fleet, now)
         seen = Observation(
             active_profile=self.names[fleet.profile],
             replicas=fleet.replicas,
             rolling=rolling,
             serving=len(fleet.serving),
-            engines=self.telemetry.read(fleet, now),
+            engines=engines,
+            unseen_seconds=unseen,
         )
         wanted = controller.decide(seen, now)
         if wanted is not None and wanted != seen.active_profile and not rolling:

@@ -81,10 +81,20 @@ class Telemetry:
             while scrapes[0][0] < now - self._settings.window_seconds:
                 scrapes.popleft()
 
-    def read(self, fleet: Fleet, now: float) -> tuple[EngineObservation, ...]:
-        """Return the numbers of every replica that has some."""
-        found = (self._one(pod, now) for pod in fleet.serving)
-        return tuple(each for each in found if each is not None)
+    def read(
+        self, fleet: Fleet, now: float
+    ) -> tuple[tuple[EngineObservation, ...], tuple[float, ...]]:
+        """Return the numbers of every replica that has some, and how old the others are."""
+        found: list[EngineObservation] = []
+        unseen: list[float] = []
+        for pod in fleet.serving:
+            one = self._one(pod, now)
+            if one is not None:
+                found.append(one)
+            else:
+                series = self._series.get(pod.place)
+                unseen.append(now - series.born if series is not None else 0.0)
+        return tuple(found), tuple(unseen)
 
     def _one(self, pod: Pod, now: float) -> EngineObservation | None:
         series = self._series.get(pod.place)

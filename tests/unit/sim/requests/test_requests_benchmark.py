@@ -8,6 +8,7 @@ from benchmarks import control, control_run
 from benchmarks.control_rivals import RIVALS, Threshold, Windows
 from benchmarks.control_run import BOUND, CellOfSeed, Outcome, rows, run_cell
 from benchmarks.control_scenarios import further, headline, prepare, stretched
+from ridgeline.sim.requests import bound
 from ridgeline.sim.requests.controller import Observation
 from ridgeline.sim.requests.traffic import DAY, Demand
 from ridgeline.sim.requests.truth import crossing
@@ -162,6 +163,7 @@ def test_a_law_whose_queue_outgrows_the_simulator_has_lost(
         raise OverflowError("too many requests are open at once")
 
     monkeypatch.setattr(control_run, "simulate", overflowing)
+    monkeypatch.setattr(bound, "simulate", overflowing)
     (scenario, *_) = headline(1.0)
     found = run_cell((scenario, 1, FEW))
     assert {each.latency for each in found.outcomes.values()} == {3600.0}
