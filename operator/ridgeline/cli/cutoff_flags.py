@@ -18,7 +18,7 @@ class FlagError(ValueError):
     """An option holds what it must not; the message names it, its value and what to write."""
 
 
-_METHODS: Final = {
+METHODS: Final = {
     "eagle": Method.EAGLE,
     "eagle2": Method.EAGLE,
     "eagle3": Method.EAGLE3,
@@ -28,6 +28,7 @@ _METHODS: Final = {
     "mtp": Method.MTP,
     "suffix": Method.SUFFIX,
 }
+"""Methods by how people type them, without dashes."""
 
 _FORM: Final = "write it as METHOD:K or METHOD:K:MODEL, such as eagle3:3"
 _RATES: Final = (
@@ -65,7 +66,7 @@ def _profile(text: str) -> Profile:
         raise FlagError(
             f"--profile {text}: the profile without speculation is added by itself: leave it out"
         )
-    method = _METHODS.get(word.casefold().replace("-", "").replace("_", ""))
+    method = METHODS.get(word.casefold().replace("-", "").replace("_", ""))
     if method is None:
         methods = "eagle, eagle3, draft, ngram, mtp and suffix"
         raise FlagError(f"--profile {text}: there is no method {word!r}: use one of {methods}")
@@ -223,7 +224,7 @@ def check_number(option: str, value: float | None, *, least: float, most: float)
         raise FlagError(f"{option} {value}: give {least:g} to {most:g}")
 
 
-def version_of_flag(text: str | None) -> str | None:
+def version_of_flag(text: str | None, option: str = "--engine-version") -> str | None:
     """Return a version of vLLM without the `v` of its tags and images; `None` for none.
 
     Raises:
@@ -231,7 +232,7 @@ def version_of_flag(text: str | None) -> str | None:
     """
     found = None if text is None else _VERSION.fullmatch(text.strip())
     if text is not None and found is None:
-        raise FlagError(f"--engine-version {text}: write it as 0.24.0")
+        raise FlagError(f"{option} {text}: write it as 0.24.0")
     return None if found is None else found[1]
 
 
