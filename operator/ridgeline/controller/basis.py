@@ -62,6 +62,7 @@ class Basis:
         served: What the container's command line tells of the model.
         model: The served model, or why it is not known; only the Goodput strategy needs it.
         engine_version: Version of the engine, `None` while it is not known.
+        engine_from_image: Whether the image's tag told it.
     """
 
     resolved: ResolvedSpec
@@ -74,6 +75,7 @@ class Basis:
     served: ServedModel
     model: TargetModel | Problem
     engine_version: str | None
+    engine_from_image: bool = False
 
     @property
     def pool(self) -> str | None:
@@ -151,6 +153,8 @@ class Knowledge:
         words = target.container.words if isinstance(target, ResolvedTarget) else ()
         hint, tensor_parallel, served = _read(words)
         told = spec.model.precision if spec.model is not None else None
+        # The image's tag knows it best: what a person wrote may be from before an upgrade.
+        from_image = _version_of_image(target)
         return Basis(
             resolved=resolved,
             policy=PolicyReport(name=policy.name, generation=policy.generation)
@@ -163,7 +167,8 @@ class Knowledge:
             tensor_parallel=tensor_parallel,
             served=served,
             model=_model_of(spec.model, served),
-            engine_version=_engine_version(spec, target),
+            engine_version=from_image or _stated_version(spec, target),
+            engine_from_image=from_image is not None,
         )
 
     def answer(self, key: Key, question: Question) -> Answer:
@@ -245,12 +250,13 @@ class Knowledge:
         return [dict(node.labels) for node in found]
 
 
-def _engine_version(spec: SpeculativeServingSpec, target: ResolvedTarget | Problem) -> str | None:
-    """Return the engine's release as `major.minor.patch`: the image's tag knows it best."""
-    if not isinstance(target, ResolvedTarget):
-        return None
+def _version_of_image(target: ResolvedTarget | Problem) -> str | None:
+    return None if isinstance(target, Problem) else version_of_image(target.container.image)
+
+
+def _stated_version(spec: SpeculativeServingSpec, target: ResolvedTarget | Problem) -> str | None:
     told = spec.engine.version if spec.engine is not None else None
-    return version_of_image(target.container.image) or (released(told) if told else None)
+    return released(told) if told is not None and not isinstance(target, Problem) else None
 
 
 def _around(basis: Basis) -> Around:

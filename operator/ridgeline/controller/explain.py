@@ -15,6 +15,7 @@ from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.basis import Basis, Knowledge, strategy_of
+from ridgeline.controller.explain_engine import engine_line, engine_notes
 from ridgeline.controller.explain_notes import Note, notes
 from ridgeline.controller.explain_profiles import Row, profile_rows
 from ridgeline.controller.options import Options
@@ -176,7 +177,7 @@ def told(seen: Seen) -> Explanation:
         basis=_basis_lines(view),
         concurrency=concurrency,
         profiles=profile_rows(view, concurrency),
-        notes=notes(view),
+        notes=(*notes(view), *engine_notes(view)),
         checks=_checks(view, seen.snapshot, decision),
         decision=(_NOT_ASKED,) if unasked else explain_lines(decision, view.settings),
     )
@@ -196,7 +197,7 @@ def _basis_lines(view: View) -> tuple[tuple[str, str], ...]:
         *_model(basis),
         ("precision", f"{basis.precision.value} ({basis.precision_because})"),
         ("tensor parallel", str(basis.tensor_parallel)),
-        ("engine version", basis.engine_version or "not known: the image's tag names none"),
+        engine_line(view),
         ("strategy", strategy_of(basis).value),
     ]
     if isinstance(table, Problem):

@@ -85,6 +85,15 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """One row of a schedule: the lookahead for a range of requests in a step, both included."""
+
+    first: int
+    last: int
+    lookahead: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
     """One profile.
 
@@ -102,9 +111,11 @@ class Arm:
         tree_width: Drafts kept alive in parallel by each draft pass (top-k); 1 for a chain.
         acceptance: How often it is right; `None` while nothing is known.
         calibration: What was learned of its step time.
+        schedule: The engine's own lookahead by requests in a step, from 1 on without gaps; empty
+            for the same lookahead in every step. Behind the last row its lookahead goes on.
 
     Raises:
-        ValueError: When a size is negative.
+        ValueError: When a size is negative, or a schedule does not begin at 1 request and rise.
     """
 
     name: str
@@ -117,9 +128,15 @@ class Arm:
     tree_width: int = 1
     acceptance: Acceptance | None = None
     calibration: Calibration = Calibration()
+    schedule: tuple[Tier, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a lookahead that no profile has."""
+        expected = 1
+        for tier in self.schedule:
+            if tier.first != expected or tier.last < tier.first or tier.lookahead < 0:
+                raise ValueError(f"{self.name}: row {tier} of the schedule: begin at {expected}")
+            expected = tier.last + 1
         if self.lookahead < 0:
             raise ValueError(f"{self.name}: lookahead is {self.lookahead}: give 0 or more")
         added = self.draft_added_params

@@ -9,8 +9,10 @@ takes the g of the one that was seen longest, so that its ratio to that one stay
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Final
 
 from ridgeline.costmodel.arm import Arm
@@ -36,12 +38,25 @@ class ArmModel:
         step: Its step time.
         room: How many requests it has room for.
         scale: Factor on its step times that was learned.
+        tiers: With a schedule, the first number of requests of each row and the step time there.
     """
 
     arm: Arm
     step: StepModel
     room: Room
     scale: float
+    tiers: tuple[tuple[int, StepModel], ...] = ()
+
+    def step_at(self, concurrency: float) -> StepModel:
+        """Return the step time that holds at a concurrency: with a schedule, that of its row.
+
+        The engine looks up the requests of each step; around their mean the nearest row stands for
+        all.
+        """
+        if not self.tiers:
+            return self.step
+        row = bisect_right([first for first, _ in self.tiers], _requests(concurrency))
+        return self.tiers[row - 1][1]
 
     def goodputs(self, concurrencies: Sequence[float], *, admitted: bool = True) -> list[float]:
         """Return tokens per second at each concurrency.
@@ -50,16 +65,32 @@ class ArmModel:
             concurrencies: Requests in decode.
             admitted: Whether goodput is flat above the most that the engine admits.
         """
-        tokens = self.step.length / self.scale
         if admitted and concurrencies[-1] > self.room.max_concurrency:
             most = self.room.max_concurrency
             concurrencies = [min(most, each) for each in concurrencies]
-        times = self.step.sweep(concurrencies)
+        if not self.tiers:
+            return self._along(self.step, concurrencies)
+        found: list[float] = []
+        firsts = [first for first, _ in self.tiers]
+        for row, those in groupby(
+            concurrencies, lambda each: bisect_right(firsts, _requests(each))
+        ):
+            found += self._along(self.tiers[row - 1][1], list(those))
+        return found
+
+    def _along(self, step: StepModel, concurrencies: Sequence[float]) -> list[float]:
+        tokens = step.length / self.scale
+        times = step.sweep(concurrencies)
         return [each * tokens / seconds for each, seconds in zip(concurrencies, times, strict=True)]
 
     def goodput(self, concurrency: float) -> float:
         """Return tokens per second at a concurrency."""
         return self.goodputs((concurrency,))[0]
+
+
+def _requests(concurrency: float) -> int:
+    """Return the requests of a step that stand for their mean."""
+    return max(1, round(concurrency))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +140,25 @@ def arm_models(
             continue
         learned = arm.calibration.log_scale if arm.calibration.seen else usual
         scale = math.exp(min(max(learned, -MOST_SCALE), MOST_SCALE))
-        found.append(ArmModel(arm=arm, step=step, room=room, scale=scale))
+        tiers = _tiers(deployment, arm, workload, constants, target)
+        found.append(ArmModel(arm=arm, step=step, room=room, scale=scale, tiers=tiers))
     return found
+
+
+def _tiers(
+    deployment: Deployment, arm: Arm, workload: Workload, constants: Constants, target: Forward
+) -> tuple[tuple[int, StepModel], ...]:
+    """Return the step time of each row of a schedule; the profile's own can be told already."""
+    models = (
+        (
+            tier.first,
+            step_model(
+                deployment, replace(arm, lookahead=tier.lookahead), workload, constants, target
+            ),
+        )
+        for tier in arm.schedule
+    )
+    return tuple((first, model) for first, model in models if isinstance(model, StepModel))
 
 
 def estimate(

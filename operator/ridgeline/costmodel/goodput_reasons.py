@@ -31,14 +31,16 @@ def border(below: ArmModel, above: ArmModel, edges: Edges, *, quiet: float, lead
         quiet: Goodput of the profile over that of the next at the quietest point.
         lead: The same at the border.
     """
-    lengths = below.step.length / above.step.length
     cutoff = edges.cutoff
+    one, other = below.step_at(cutoff), above.step_at(cutoff)
+    lengths = one.length / other.length
+    quietly = below.step_at(1.0).length / above.step_at(1.0).length
     high = number(edges.high) if edges.high is not None else "no upper edge"
     return (
         f"{below.arm.name} up to {number(cutoff)} requests per engine "
         f"({number(edges.low)} to {high}), then {above.arm.name}: it yields "
-        f"{below.step.length:.2f} tokens a step against {above.step.length:.2f}, in a step that "
-        f"takes {lengths / quiet:.2f} times as long when quiet and {lengths / lead:.2f} times at "
+        f"{one.length:.2f} tokens a step against {other.length:.2f}, in a step that "
+        f"takes {quietly / quiet:.2f} times as long when quiet and {lengths / lead:.2f} times at "
         f"{number(cutoff)}, {_ends(below, above, cutoff)}"
     )
 
@@ -133,7 +135,8 @@ def _ends(below: ArmModel, above: ArmModel, concurrency: float) -> str:
             f"and its draft leaves KV memory for {number(held)} requests, where the other has "
             f"{number(above.room.max_concurrency)}"
         )
-    one, other = below.step.parts(concurrency), above.step.parts(concurrency)
+    one = below.step_at(concurrency).parts(concurrency)
+    other = above.step_at(concurrency).parts(concurrency)
     costs = {
         "arithmetic on the drafts that are verified": one.compute - other.compute,
         "drafting": one.draft - other.draft,

@@ -9,10 +9,11 @@ A schedule holds the drafter loaded, and its K = 0 carries that price.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ridgeline.costmodel.arm import Arm
+from ridgeline.costmodel.arm import Tier as Tier
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.constants import CONSTANTS
 from ridgeline.costmodel.deployment import Deployment
@@ -23,15 +24,6 @@ from ridgeline.terms.methods import Method
 
 WORTH: Final = 0.005
 """Share of goodput that a larger K must add to be taken: less is noise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tier:
-    """One row of a schedule: the lookahead for a range of requests in a step, both included."""
-
-    first: int
-    last: int
-    lookahead: int
 
 
 def best_lookahead(

@@ -178,7 +178,7 @@ def _updated(
         return start
     arm = start.arm(active) or LearnedArm(profile=active)
     if situation.settings.methods[active].speculates:
-        arm = _with_acceptance(arm, engines)
+        arm = _with_acceptance(arm, engines, scheduled=active in prediction.scheduled)
     if stable:
         arm = _with_scale(arm, situation, prediction)
     known = replace(
@@ -189,14 +189,20 @@ def _updated(
     return known.with_arm(arm) if arm != LearnedArm(profile=active) else known
 
 
-def _with_acceptance(arm: LearnedArm, engines: tuple[EngineFacts, ...]) -> LearnedArm:
+def _with_acceptance(
+    arm: LearnedArm, engines: tuple[EngineFacts, ...], *, scheduled: bool
+) -> LearnedArm:
+    """Return what is known of a profile with the acceptance of a window.
+
+    Steps in which a schedule drafts nothing say nothing of how often the method finds a draft.
+    """
     told = [each for each in engines if each.acceptance and each.drafts_per_second]
     rates = _mean_rates([(each.acceptance or (), each.drafts_per_second or 0.0) for each in told])
     drafted = _ratio(
         exact_sum(each.drafts_per_second for each in engines),
         exact_sum(each.request_steps_per_second for each in engines),
     )
-    if drafted is not None:
+    if drafted is not None and not scheduled:
         arm = replace(arm, drafted=_towards(arm.drafted, min(1.0, drafted), GAIN))
     if rates is None:
         return arm
@@ -263,7 +269,9 @@ def _watched(
         return watch
     method, seen = situation.settings.methods[active], LearnedArm(profile=active)
     if method.speculates and method not in MAY_PROPOSE_NOTHING:
-        seen = _with_acceptance(seen, situation.fleet.engines)
+        seen = _with_acceptance(
+            seen, situation.fleet.engines, scheduled=active in prediction.scheduled
+        )
     window = _window(situation, prediction, active) if stable else None
     return watched(watch, start.arm(active) or LearnedArm(profile=active), seen, window)
 

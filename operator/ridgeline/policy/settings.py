@@ -42,13 +42,15 @@ class Prediction:
     Attributes:
         basis: Model, GPU, parallelism and engine version, as one text: what was learned on another
             basis tells nothing.
-        lengths: Acceptance length of each profile with a curve.
+        lengths: Acceptance length of each profile with a curve, where it is the same at any load.
         scales: ln of the factor by which a profile's step time was corrected.
+        scheduled: Profiles whose lookahead the engine itself changes with the load.
     """
 
     basis: str
     lengths: Mapping[str, float] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
+    scheduled: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

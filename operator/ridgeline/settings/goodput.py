@@ -1,12 +1,12 @@
 """What the Goodput strategy asks the cost model, from everything that is known of a serving."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ridgeline.costmodel.accelerator import Accelerator
 from ridgeline.costmodel.acceptance import prior, rates_from_counters
-from ridgeline.costmodel.arm import Acceptance, Arm, Calibration, Origin
+from ridgeline.costmodel.arm import Acceptance, Arm, Calibration, Origin, Tier
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.deployment import Deployment
 from ridgeline.costmodel.goodput import scale_of_unseen
@@ -14,13 +14,15 @@ from ridgeline.costmodel.goodput_table import goodput_table
 from ridgeline.costmodel.shape import ModelShape
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.costmodel.workload import Workload
+from ridgeline.engine.contract import contract_of
 from ridgeline.engine.served_model import ServedModel
-from ridgeline.engine.speculative_config import Profile
+from ridgeline.engine.speculative_config import VLLM_METHOD, Profile
 from ridgeline.engine.version import is_legacy
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.learned import Learned
 from ridgeline.policy.settings import Prediction
 from ridgeline.settings.accelerator_slices import name_and_profile
+from ridgeline.settings.engine_contract import load_engine_contracts
 from ridgeline.settings.model_drafts import NoDraft
 from ridgeline.settings.target_model import TargetModel
 from ridgeline.terms.precision import Precision
@@ -107,6 +109,7 @@ def ask(profiles: Sequence[Profile], inputs: GoodputInputs) -> Question | Proble
     arms, notes = [], list(inputs.model.notes)
     for profile in profiles:
         arm, more = _arm(profile, inputs.model, learned)
+        arm = replace(arm, schedule=_schedule(profile, inputs))
         arms.append(arm)
         notes.extend(more)
     if inputs.served.kv_bytes is None:
@@ -129,8 +132,13 @@ def answer(question: Question) -> Answer:
     table = goodput_table(question.deployment, question.arms, question.workload)
     prediction = Prediction(
         basis=question.basis,
-        lengths={each.name: each.acceptance.length for each in question.arms if each.acceptance},
+        lengths={
+            each.name: each.acceptance.length
+            for each in question.arms
+            if each.acceptance and not each.schedule
+        },
         scales=_scales(question.arms),
+        scheduled=frozenset(each.name for each in question.arms if each.schedule),
     )
     if isinstance(table, CannotSay):
         problem = Problem(reason=Reason.CANNOT_PREDICT, message=str(table))
@@ -217,6 +225,21 @@ def _arm(
         calibration=calibration,
     )
     return arm, notes
+
+
+def _schedule(profile: Profile, inputs: GoodputInputs) -> tuple[Tier, ...]:
+    """Return a profile's schedule where the engine follows it; it drafts the same always if not."""
+    if profile.schedule is None:
+        return ()
+    contract = contract_of(load_engine_contracts(), inputs.engine_version)
+    several = inputs.served.data_parallel > 1
+    followed = (
+        contract.honours_schedule
+        and VLLM_METHOD[profile.method] in contract.schedule_methods
+        and (contract.schedule_with_data_parallel or not several)
+    )
+    rows = sorted(profile.schedule) if followed else ()
+    return tuple(Tier(first=first, last=last, lookahead=k) for first, last, k in rows)
 
 
 def _acceptance(profile: Profile, learned: Learned | None) -> Acceptance:

@@ -98,6 +98,15 @@ class TestWhatOneWindowTeaches:
         assert learning.learned.prefill_per_token == pytest.approx(0.25)
         assert of(learning).drafted == pytest.approx(1000.0 / (800.0 + 500.0))
 
+    def test_steps_in_which_a_schedule_drafts_nothing_teach_no_share_of_hits(self) -> None:
+        half = facts(engines={"drafts_per_second": 100.0})
+        scheduled = prediction(lengths={}, scheduled=frozenset({"eagle2"}))
+        always = after(at(0, half))
+        assert of(always).drafted is not None
+        taught = of(after(at(0, half, prediction=scheduled)))
+        assert taught.drafted is None
+        assert taught.acceptance == of(always).acceptance
+
     def test_not_one_digit_depends_on_the_order_of_engines(self) -> None:
         some = [
             engine(

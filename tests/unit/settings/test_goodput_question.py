@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from ridgeline.costmodel.arm import Origin
+from ridgeline.costmodel.arm import Origin, Tier
 from ridgeline.costmodel.memory import Room, room_of
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.speculative_config import Profile
@@ -263,3 +263,36 @@ def test_mtp_needs_a_layer_that_the_model_has() -> None:
     assert not isinstance(model, Problem)
     assert isinstance(model.draft(Method.MTP, None), NoDraft)
     assert asked(profiles=(mtp, NONE)).arms[0].draft is None
+
+
+SCHEDULE = ((1, 16, 3), (17, 1024, 0))
+ROWS = (Tier(first=1, last=16, lookahead=3), Tier(first=17, last=1024, lookahead=0))
+
+
+@pytest.mark.parametrize(
+    ("version", "flags", "rows"),
+    [
+        ("0.24.0", (), ROWS),
+        (None, (), ROWS),
+        ("0.23.0", (), ()),
+        ("0.27.1", ("--data-parallel-size", "2"), ()),
+    ],
+)
+def test_a_schedule_counts_where_the_engine_follows_it(
+    version: str | None, flags: tuple[str, ...], rows: tuple[Tier, ...]
+) -> None:
+    (first, _) = asked(
+        *flags, profiles=(eagle3(schedule=SCHEDULE), NONE), engine_version=version
+    ).arms
+    assert first.schedule == rows
+
+
+def test_no_length_is_told_of_a_profile_whose_lookahead_changes_with_the_load() -> None:
+    scheduled = answer(asked(profiles=(eagle3(schedule=SCHEDULE, acceptance=STATED), NONE)))
+    always = answer(asked(profiles=(eagle3(acceptance=STATED), NONE)))
+    assert scheduled.prediction is not None
+    assert always.prediction is not None
+    assert scheduled.prediction.scheduled == {"eagle3"}
+    assert "eagle3" not in scheduled.prediction.lengths
+    assert always.prediction.scheduled == frozenset()
+    assert "eagle3" in always.prediction.lengths
