@@ -11,6 +11,7 @@ import typer
 from ridgeline import __version__
 from ridgeline.cli.check import check
 from ridgeline.cli.cutoff import cutoff
+from ridgeline.cli.lint import lint
 from ridgeline.cli.record import app as record_app
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.controller.logs import configure_logging
@@ -29,6 +30,7 @@ app = typer.Typer(
 
 app.add_typer(record_app, name="record")
 app.command()(cutoff)
+app.command()(lint)
 app.command()(check)
 
 

@@ -20,12 +20,14 @@ from ridgeline.settings.goodput import GoodputInputs, Question, ask
 from ridgeline.settings.target_model import TargetModel
 from ridgeline.terms.precision import Precision
 
-_MATTERS: Final = 0.9
+_MOST: Final = 0.5
 """A draft that leaves this share of the requests or less is worth a word."""
 
-_PLENTY: Final = 256.0
-"""Requests from which on other things than memory set the concurrency: vLLM's --max-num-seqs on
-most GPUs."""
+_FEW: Final = 32.0
+"""Below so many requests a server is full before speculation stops to pay on most GPUs, so that a
+draft which takes a tenth of them is worth a word."""
+
+_TENTH: Final = 0.9
 
 _HIGH_SHARE: Final = 0.95
 """Above it, servers that speculate were seen to run out of memory (vllm issues 8731, 22624)."""
@@ -107,9 +109,10 @@ def share_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _is_tight(room: Room, without: float | None) -> bool:
-    if room.max_concurrency >= _PLENTY:
-        return False
-    return without is None or room.max_concurrency <= _MATTERS * without
+    fit = room.max_concurrency
+    if without is None:
+        return fit < _FEW
+    return fit <= _MOST * without or (fit < _FEW and fit <= _TENTH * without)
 
 
 def _with_defaults(question: Question, words: Sequence[str], contract: EngineContract) -> Question:

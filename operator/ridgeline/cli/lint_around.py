@@ -1,0 +1,137 @@
+"""What is known around a container before it starts: its release, its model, its GPU.
+
+A person's word comes first, then the serving's, then what the manifest itself tells.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.cli.lint_containers import Server
+from ridgeline.cli.lint_manifests import mapping
+from ridgeline.engine.check_subject import CheckedModel
+from ridgeline.engine.contract import EngineContract, contract_of
+from ridgeline.engine.findings import Finding, Severity
+from ridgeline.engine.served_model import served_model
+from ridgeline.engine.version import version_of_image
+from ridgeline.policy.facts import Problem
+from ridgeline.settings.accelerators import (
+    Catalogue,
+    ResolvedAccelerator,
+    load_catalogue,
+    resolve_accelerator,
+)
+from ridgeline.settings.engine_contract import load_engine_contracts
+from ridgeline.settings.preflight import Around, words_without_profile
+from ridgeline.settings.preflight_room import Hardware
+from ridgeline.settings.target_model import TargetModel, target_model
+
+IMAGE: Final = "image"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a person says in place of what would be looked up.
+
+    Attributes:
+        version: Release of vLLM; `None`: as the image's tag tells.
+        accelerator: Name of the GPU; `None`: as serving or node selector tell.
+        target: What the served model's `config.json` tells.
+        model: The same for the cost model; `None` where the file does not tell enough.
+        drafts: What the `config.json` of heads and draft models tell, by profile; with the empty
+            name, that of every other one.
+        catalogue: The GPUs that are known.
+        now: Epoch seconds, for schedules.
+    """
+
+    version: str | None = None
+    accelerator: str | None = None
+    target: CheckedModel | None = None
+    model: TargetModel | None = None
+    drafts: Mapping[str, CheckedModel] = field(default_factory=dict)
+    catalogue: Catalogue = field(default_factory=load_catalogue)
+    now: float
+
+    def draft(self, profile: str) -> CheckedModel | None:
+        """Return what drafts for a profile, as a file tells; `None` where none was given."""
+        return self.drafts.get(profile) or self.drafts.get("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The release that a container runs.
+
+    Attributes:
+        contract: What it accepts; the newest known where nobody told it.
+        told: Whether anything told it.
+    """
+
+    contract: EngineContract
+    told: bool
+
+    @property
+    def version(self) -> str | None:
+        """The release, `None` when nothing told it."""
+        return self.contract.version if self.told else None
+
+
+def release_of(image: str, said: Said) -> Release:
+    """Return the release of an image.
+
+    Raises:
+        NoContractError: A person's version is none.
+    """
+    version = said.version or version_of_image(image)
+    return Release(contract=contract_of(load_engine_contracts(), version), told=version is not None)
+
+
+def unknown_release(image: str, release: Release) -> Finding | None:
+    """Return that nothing told the release; `None` when something did."""
+    if release.told:
+        return None
+    return Finding(
+        check="ReleaseUnknown",
+        flag=IMAGE,
+        value=image,
+        consequence="its tag names no release of vLLM: it is judged as "
+        f"{release.contract.known_as}, and another may accept other keys",
+        fix="use a tag such as v0.24.0, or tell the release with --vllm",
+        # Without an image nobody is to blame: a serving was given alone.
+        severity=Severity.WARNING if image else Severity.INFO,
+    )
+
+
+def around_of(server: Server | None, spec: SpeculativeServingSpec | None, said: Said) -> Around:
+    """Return what is known around a container; not what drafts.
+
+    Args:
+        server: The container; `None` for a serving whose target was not given.
+        spec: The spec of its serving; `None` without one.
+        said: A person's word.
+    """
+    words = words_without_profile(server.container) if server is not None else ()
+    told = spec.model if spec is not None else None
+    found = said.model or target_model(told, served_model(words))
+    model = None if isinstance(found, Problem) else found
+    pod = server.pod.spec if server is not None else {}
+    accelerator = accelerator_of(pod, spec, said)
+    hardware = None
+    if model is not None and isinstance(accelerator, ResolvedAccelerator):
+        hardware = Hardware(
+            accelerator=accelerator.accelerator,
+            model=model,
+            precision=told.precision if told is not None else None,
+        )
+    return Around(model=model, hardware=hardware, target=said.target)
+
+
+def accelerator_of(
+    pod: Mapping[str, Any], spec: SpeculativeServingSpec | None, said: Said
+) -> ResolvedAccelerator | Problem:
+    """Return the GPU, or why it is not known."""
+    override = said.accelerator or (spec.accelerator if spec is not None else None)
+    selector = mapping(pod.get("nodeSelector"))
+    labels = {key: value for key, value in selector.items() if isinstance(value, str)}
+    nodes = [labels] if labels else []
+    return resolve_accelerator(nodes, said.catalogue, override, scale_slices=True)

@@ -1,0 +1,205 @@
+"""YAML of files, folders and standard input, as JSON objects with the place where each stands.
+
+Kubernetes reads YAML as JSON, and so does this: keys become texts, and what JSON cannot say becomes
+the text of it. A document may be any rubbish; what cannot be read at all is told in one message.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from ridgeline.engine.spelling_quotes import on_one_line
+
+STANDARD_INPUT: Final = "-"
+_SHOWN_AS: Final = "standard input"
+_ENDINGS: Final = frozenset({".yaml", ".yml", ".json"})
+
+_LARGEST: Final = 32 * 1024 * 1024
+"""Bytes of one file: charts of charts come to a few MiB."""
+
+_MOST_VALUES: Final = 1_000_000
+"""Values of one document once its aliases are written out."""
+
+_DEEPEST: Final = 100
+"""Levels of one document; Kubernetes' own objects have about twenty."""
+
+_Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class LintInputError(ValueError):
+    """Something that was named cannot be read; the message says what, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an object stands.
+
+    Attributes:
+        file: The file as it was named, or `standard input`.
+        line: Line on which its document begins, from 1.
+    """
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One object of a file."""
+
+    place: Place
+    body: dict[str, Any]
+
+
+def documents_of(paths: Sequence[str]) -> tuple[Document, ...]:
+    """Return every object of files, of folders with all below them, and of `-`, standard input.
+
+    Lists of objects (`kind: List`) are taken apart; documents that are no objects are left out.
+
+    Raises:
+        LintInputError: Something cannot be read, or is not YAML.
+    """
+    return tuple(each for path in paths for file in _files(path) for each in _read(file))
+
+
+def plain_yaml(text: str, name: str) -> Any:
+    """Return what a YAML text says, as JSON values; the first document of several.
+
+    Raises:
+        LintInputError: It is not YAML, or far too large.
+    """
+    return next((value for _, value in _values(text, name)), None)
+
+
+def text_of(path: str) -> str:
+    """Return the text of a file, or of standard input.
+
+    Raises:
+        LintInputError: It cannot be read.
+    """
+    if path == STANDARD_INPUT:
+        raw = sys.stdin.buffer.read(_LARGEST + 1)
+    else:
+        try:
+            with Path(path).open("rb") as opened:
+                raw = opened.read(_LARGEST + 1)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise LintInputError(f"{on_one_line(path)} cannot be read: {why}") from error
+    if len(raw) > _LARGEST:
+        raise LintInputError(
+            f"{_name(path)} is larger than {_LARGEST >> 20} MiB: give less at once"
+        )
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LintInputError(f"{_name(path)} cannot be read: it is not UTF-8") from error
+
+
+def _files(path: str) -> Iterator[str]:
+    if path == STANDARD_INPUT:
+        yield path
+        return
+    try:
+        is_folder = Path(path).is_dir()
+    except (OSError, ValueError) as error:
+        raise LintInputError(f"{on_one_line(path)} is no path") from error
+    if not is_folder:
+        yield path
+        return
+    below = (each for each in sorted(Path(path).rglob("*")) if each.suffix in _ENDINGS)
+    found = [str(each) for each in below if each.is_file() and not _hidden(each, Path(path))]
+    if not found:
+        raise LintInputError(f"{path} holds no file that ends in .yaml, .yml or .json")
+    yield from found
+
+
+def _hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def _read(path: str) -> Iterator[Document]:
+    name = _name(path)
+    for line, value in _values(text_of(path), name):
+        place = Place(file=name, line=line)
+        for body in _objects(value):
+            yield Document(place=place, body=body)
+
+
+def _name(path: str) -> str:
+    return _SHOWN_AS if path == STANDARD_INPUT else on_one_line(path, limit=400)
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if not isinstance(value, dict):
+        return
+    items = value.get("items")
+    kind = value.get("kind")
+    if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List"):
+        yield from (each for each in items if isinstance(each, dict))
+    else:
+        yield value
+
+
+def _values(text: str, name: str) -> Iterator[tuple[int, Any]]:
+    """Yield line and value of each document."""
+    try:
+        loader = _Loader(text)
+        try:
+            while loader.check_node():
+                node = loader.get_node()
+                yield node.start_mark.line + 1, _plain(loader.construct_document(node))
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        told = " ".join(str(error).split())
+        raise LintInputError(f"{name} is not YAML: {told}{_rendered_first(text)}") from error
+    except (ValueError, OverflowError, RecursionError, TypeError) as error:
+        if isinstance(error, LintInputError):
+            raise LintInputError(f"{name}: {error}") from error
+        # A date that no calendar has, a number of thousands of digits, brackets without end.
+        told = on_one_line(str(error), limit=120)
+        raise LintInputError(f"{name} cannot be read: {told}") from error
+
+
+def _rendered_first(text: str) -> str:
+    if "{{" not in text:
+        return ""
+    return "; it looks like a template: render it first, as in helm template … | ridgeline lint -"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON would have it.
+
+    Raises:
+        LintInputError: It is too deep or, with its aliases written out, too large.
+    """
+    left = _MOST_VALUES
+
+    def plain(each: Any, depth: int) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise LintInputError(
+                f"a document comes to more than {_MOST_VALUES} values once its aliases are written "
+                "out: write it without them"
+            )
+        if depth > _DEEPEST:
+            raise LintInputError(f"a document is more than {_DEEPEST} levels deep, or holds itself")
+        if isinstance(each, dict):
+            return {_key(key): plain(inner, depth + 1) for key, inner in each.items()}
+        if isinstance(each, list | tuple | set):
+            return [plain(inner, depth + 1) for inner in each]
+        return each if each is None or isinstance(each, str | bool | int | float) else str(each)
+
+    return plain(value, 0)
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, bool):
+        return str(key).lower()
+    return key if isinstance(key, str) else str(key)

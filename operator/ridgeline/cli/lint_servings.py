@@ -1,0 +1,288 @@
+"""A serving with its policy, its target and its profiles: what the API server cannot know of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ridgeline.api.errors import InvalidServing
+from ridgeline.api.policy import SpeculationPolicySpec
+from ridgeline.api.serving import invalid_fields, parse_serving
+from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.cli.lint_around import Release, Said, around_of, release_of
+from ridgeline.cli.lint_containers import Server
+from ridgeline.cli.lint_findings import of_invalid, of_message, remarks_about
+from ridgeline.cli.lint_manifests import Manifests, Named, PodOf, mapping
+from ridgeline.cli.lint_roll import roll_findings
+from ridgeline.cluster.objects import DeploymentObject, trim_deployment
+from ridgeline.controller.resolve import ResolvedTarget, resolve_target
+from ridgeline.engine.check_subject import CheckedModel
+from ridgeline.engine.container import Container
+from ridgeline.engine.findings import Finding, Severity
+from ridgeline.engine.latency_buckets import bucket_finding, present_bounds
+from ridgeline.engine.speculative_config import Profile
+from ridgeline.policy.facts import Problem
+from ridgeline.render.lint_report import Remark
+from ridgeline.settings.inherit import ResolvedSpec, resolve_spec
+from ridgeline.settings.policies import named_policy
+from ridgeline.settings.preflight import findings_by_profile
+from ridgeline.settings.resolve import profiles_of
+from ridgeline.settings.schedules import findings_of as schedule_findings_of
+from ridgeline.terms.names import PROFILE_ENV
+from ridgeline.terms.reasons import Reason
+
+DEPLOYMENT: Final = "Deployment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The target of a serving among what was given.
+
+    Attributes:
+        named: The Deployment.
+        deployment: The same trimmed; `None` where it cannot be read.
+        server: The container that runs vLLM; `None` where that cannot be told.
+        findings: What is wrong with how it takes a profile.
+    """
+
+    named: Named
+    deployment: DeploymentObject | None
+    server: Server | None
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """A serving that can be read.
+
+    Attributes:
+        named: The object.
+        resolved: Its spec with every tuning field resolved.
+        target: Its target; `None` when that was not given.
+    """
+
+    named: Named
+    resolved: ResolvedSpec
+    target: Target | None
+
+    @property
+    def spec(self) -> SpeculativeServingSpec:
+        """Its spec as a person wrote it."""
+        return self.resolved.own
+
+
+def refused_fields(named: Named) -> tuple[Finding, ...]:
+    """Return the fields of a serving that the API server would refuse."""
+    return tuple(of_invalid(invalid_fields(named.body, strict=True)))
+
+
+def serving_of(named: Named, manifests: Manifests, servers: Sequence[Server]) -> Serving | None:
+    """Return a serving joined to its policy and target; `None` when it cannot be read."""
+    try:
+        spec = parse_serving(named.body).spec
+    except InvalidServing:
+        return None
+    policy = _policy(named, spec, manifests)
+    return Serving(
+        named=named,
+        resolved=resolve_spec(spec, policy),
+        target=_target(named, spec, manifests, servers),
+    )
+
+
+def _policy(
+    named: Named, spec: SpeculativeServingSpec, manifests: Manifests
+) -> tuple[str, SpeculationPolicySpec | Problem] | None:
+    if spec.policy_ref is None:
+        return None
+    for each in manifests.policies:
+        if each.name == spec.policy_ref.name and each.beside(named.namespace):
+            return named_policy(each.name, mapping(each.body.get("spec")))
+    return None
+
+
+def _target(
+    named: Named, spec: SpeculativeServingSpec, manifests: Manifests, servers: Sequence[Server]
+) -> Target | None:
+    wanted = spec.target_ref.name
+    pod = next((each for each in manifests.pods if _is_target(each, wanted, named)), None)
+    if pod is None:
+        return None
+    own = [each for each in servers if each.pod is pod]
+    deployment = _trimmed(pod, own)
+    if deployment is None:
+        broken = of_message(
+            "ManifestUnreadable",
+            pod.owner.title,
+            "it is none that the API server would take: give it as kubectl apply takes it",
+        )
+        return Target(named=pod.owner, deployment=None, server=None, findings=(broken,))
+    found = resolve_target(spec, profiles_of(spec), deployment, None)
+    server = _server(spec, own, found)
+    return Target(
+        named=pod.owner,
+        deployment=deployment,
+        server=server,
+        findings=tuple(_injection(found, server, deployment)),
+    )
+
+
+def _is_target(pod: PodOf, name: str, serving: Named) -> bool:
+    owner = pod.owner
+    return owner.kind == DEPLOYMENT and owner.name == name and owner.beside(serving.namespace)
+
+
+def _trimmed(pod: PodOf, own: Sequence[Server]) -> DeploymentObject | None:
+    """Return a Deployment of a file, which no API server has looked at."""
+    metadata = {
+        **mapping(pod.owner.body.get("metadata")),
+        "name": pod.owner.name,
+        "namespace": pod.owner.namespace,
+        "uid": pod.owner.name,
+        "resourceVersion": "1",
+    }
+    try:
+        found = trim_deployment({**pod.owner.body, "metadata": metadata})
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return replace(found, containers=tuple(each.written for each in own))
+
+
+def _server(
+    spec: SpeculativeServingSpec, own: Sequence[Server], found: ResolvedTarget | Problem
+) -> Server | None:
+    """Return the container that runs vLLM, also where no profile can be given to it."""
+    if isinstance(found, ResolvedTarget):
+        wanted: str | None = found.container.name
+    else:
+        wanted = spec.target_ref.container_name
+    named = [each for each in own if wanted in (None, each.written.name)]
+    return named[0] if len(named) == 1 else None
+
+
+def _injection(
+    found: ResolvedTarget | Problem, server: Server | None, deployment: DeploymentObject
+) -> Iterator[Finding]:
+    if isinstance(found, Problem):
+        yield of_message(found.reason.value, f"{DEPLOYMENT} {deployment.name}", found.message)
+    if server is None:
+        return
+    has_item = any(each.name == PROFILE_ENV for each in server.written.env)
+    if has_item and not deployment.ours:
+        yield Finding(
+            check=Reason.FIELD_CONFLICT.value,
+            flag=f"env {PROFILE_ENV}",
+            value="",
+            consequence="the item stands in Git itself, also an equal one makes Git its owner: the "
+            "operator holds and never writes a profile",
+            fix=f"remove it, and give the default through envFrom: a ConfigMap that holds "
+            f'{PROFILE_ENV}: ""',
+            severity=Severity.ERROR,
+        )
+    if server.default:
+        yield Finding(
+            check="DefaultNotEmpty",
+            flag=f"envFrom {PROFILE_ENV}",
+            value=server.default if len(server.default) <= 80 else server.default[:79] + "…",
+            consequence="the operator takes the default for no speculation and does not read it",
+            fix=f'write {PROFILE_ENV}: "" in the ConfigMap, and make the config a profile',
+            severity=Severity.WARNING,
+        )
+
+
+def serving_remarks(
+    serving: Serving, said: Said, container_findings: Mapping[int, tuple[Finding, ...]]
+) -> Iterator[Remark]:
+    """Yield what is wrong with a serving, its target and its profiles.
+
+    Args:
+        serving: The serving.
+        said: A person's word.
+        container_findings: What was said of containers already, by the identity of their `Server`.
+    """
+    yield from remarks_about(serving.named, _about_itself(serving, said))
+    target = serving.target
+    server = target.server if target is not None else None
+    release = release_of(server.container.image if server is not None else "", said)
+    if target is not None:
+        name = server.written.name if server is not None else ""
+        yield from remarks_about(target.named, target.findings, container=name)
+        if target.deployment is not None and server is not None:
+            rolls = roll_findings(target.deployment, server, release)
+            yield from remarks_about(target.named, rolls, container=name)
+    known = container_findings.get(id(server), ()) if server is not None else ()
+    yield from _of_profiles(serving, server, release, said, known)
+
+
+def _about_itself(serving: Serving, said: Said) -> Iterator[Finding]:
+    resolved, spec = serving.resolved, serving.spec
+    problem = resolved.problem
+    if problem is not None and problem.reason is Reason.POLICY_NOT_FOUND:
+        named = spec.policy_ref.name if spec.policy_ref is not None else ""
+        yield _not_given("PolicyNotSeen", "spec.policyRef.name", named, "SpeculationPolicy")
+    elif problem is not None:
+        yield of_message(problem.reason.value, "spec.policyRef", problem.message)
+    for each in schedule_findings_of(resolved, said.now):
+        yield schedule_finding(each)
+    if serving.target is None:
+        yield _not_given("TargetNotSeen", "spec.targetRef.name", spec.target_ref.name, DEPLOYMENT)
+
+
+def schedule_finding(problem: Problem) -> Finding:
+    """Return what is wrong with a schedule."""
+    overlap = problem.reason is Reason.SCHEDULES_OVERLAP
+    severity = Severity.WARNING if overlap else Severity.ERROR
+    return of_message(problem.reason.value, "spec.schedules", problem.message, severity)
+
+
+def _not_given(check: str, flag: str, value: str, kind: str) -> Finding:
+    return Finding(
+        check=check,
+        flag=flag,
+        value=value,
+        consequence=f"no {kind} of that name was given: what depends on it is not judged",
+        fix="give its file as well, where it has one",
+        severity=Severity.INFO,
+    )
+
+
+def _of_profiles(
+    serving: Serving,
+    server: Server | None,
+    release: Release,
+    said: Said,
+    known: tuple[Finding, ...],
+) -> Iterator[Remark]:
+    profiles = profiles_of(serving.spec)
+    container = server.container if server is not None else Container(name="")
+    around = around_of(server, serving.spec, said)
+    around = replace(around, drafts=_drafts(profiles, said))
+    found = findings_by_profile(container, profiles, release.contract, around)
+    for name, findings in found:
+        # What holds of the container whatever the profile was said about the container.
+        own = [each for each in findings if each not in known and _counts(each, release)]
+        yield from remarks_about(serving.named, own, profiles=(name,))
+    limit = serving.resolved.p99_tpot_milliseconds.value
+    if limit is not None and server is not None:
+        yield from remarks_about(serving.named, _buckets(server, limit, release))
+
+
+def _counts(finding: Finding, release: Release) -> bool:
+    """Tell whether a finding says more than that nothing told the release."""
+    return release.told or finding.check not in ("ReleaseNotRead", "ReleaseTooOld")
+
+
+def _drafts(profiles: Sequence[Profile], said: Said) -> dict[str, CheckedModel]:
+    told = {each.name: said.draft(each.name) for each in profiles if each.model is not None}
+    return {name: draft for name, draft in told.items() if draft is not None}
+
+
+def _buckets(server: Server, limit: int, release: Release) -> Iterator[Finding]:
+    bounds = present_bounds(server.container.words)
+    found = bucket_finding(bounds, limit / 1000, engine_version=release.version)
+    if found is not None:
+        yield replace(
+            of_message("LatencyBuckets", "spec.objective", found.message, Severity.WARNING),
+            fix=f"add the argument {found.argument} to the server"
+            if found.argument is not None
+            else "use a newer release, or an objective that lies at a bound",
+        )
