@@ -88,7 +88,7 @@ def rooms_of(
     return {
         name: room
         for name, room in rooms.items()
-        if (_is_tight(room, most) if isinstance(room, Room) else told)
+        if (is_tight(room, most) if isinstance(room, Room) else told)
     }
 
 
@@ -108,7 +108,13 @@ def share_findings(subject: Subject) -> Iterator[Finding]:
     )
 
 
-def _is_tight(room: Room, without: float | None) -> bool:
+def is_tight(room: Room, without: float | None) -> bool:
+    """Tell whether memory leaves so little that a person should know it.
+
+    Args:
+        room: What fits with a profile.
+        without: Requests that fit without speculation; `None` when that is not known.
+    """
     fit = room.max_concurrency
     if without is None:
         return fit < _FEW

@@ -1,5 +1,6 @@
 """One container with each profile of its serving, before it starts."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from ridgeline.settings.preflight import (
     subjects_of,
     words_without_profile,
 )
-from ridgeline.settings.preflight_room import Hardware
+from ridgeline.settings.preflight_room import Hardware, is_tight
 from ridgeline.settings.target_model import TargetModel, target_model
 from ridgeline.terms.methods import Method
 from ridgeline.terms.precision import Precision
@@ -157,16 +158,29 @@ def test_a_head_that_nobody_verified() -> None:
 
 
 def test_memory_is_told_where_a_draft_costs_requests() -> None:
-    found = subjects(on("l4"))["eagle3"].room
+    found = subjects(on("l4"), profiles=(DRAFT, NONE))["draft"].room
     assert isinstance(found, Room)
     assert found.by_memory
     assert found.draft_bytes > 0
-    assert "Memory" in checks(EAGLE3, on("l4"))
+    assert "Memory" in checks(DRAFT, on("l4"))
 
 
 def test_a_draft_that_costs_hardly_a_request_is_not_worth_a_word() -> None:
     assert subjects(on("h100-sxm"))["eagle3"].room is None
     assert "Memory" not in checks(EAGLE3, on("h100-sxm"))
+
+
+def test_a_draft_that_leaves_half_or_less_is_worth_a_word_however_many_fit() -> None:
+    without = Room(
+        max_concurrency=400.0, by_memory=True, draft_bytes=0.0, kv_bytes=1.0, draft_kv_bytes=0.0
+    )
+    most = without.max_concurrency
+    assert is_tight(replace(without, max_concurrency=200.0), most)
+    assert not is_tight(replace(without, max_concurrency=201.0), most)
+    assert is_tight(replace(without, max_concurrency=27.0), 30.0)
+    assert not is_tight(replace(without, max_concurrency=28.0), 30.0)
+    assert not is_tight(replace(without, max_concurrency=32.0), None)
+    assert is_tight(replace(without, max_concurrency=31.0), None)
 
 
 def test_no_room_at_all_is_an_error_where_the_precision_is_told() -> None:
@@ -184,7 +198,7 @@ def test_a_checkpoint_of_unknown_precision_may_be_smaller() -> None:
 
 def test_the_releases_own_share_of_memory_holds_where_none_is_told() -> None:
     small, large = (
-        subjects(on("l4"), flag)["eagle3"].room
+        subjects(on("l4"), flag, profiles=(DRAFT, NONE))["draft"].room
         for flag in ("--gpu-memory-utilization=0.9", "--seed=1")
     )
     assert isinstance(small, Room)
