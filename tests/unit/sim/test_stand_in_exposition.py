@@ -58,12 +58,12 @@ def between(first: str, last: str | None = None) -> set[str]:
 @pytest.mark.parametrize(
     ("name", "first", "last"),
     [
-        ("vllm:time_per_output_token_seconds", "0.8.5", "0.11.0"),
+        ("vllm:time_per_output_token_seconds", "0.8.5", "0.11.1"),
         ("vllm:inter_token_latency_seconds", "0.10.2", None),
         ("vllm:request_time_per_output_token_seconds", "0.11.0", None),
         ("vllm:gpu_cache_usage_perc", "0.8.5", "0.10.2"),
         ("vllm:kv_cache_usage_perc", "0.9.2", None),
-        ("vllm:num_requests_waiting_by_reason", "0.20.2", None),
+        ("vllm:num_requests_waiting_by_reason", "0.20.0", None),
         ("vllm:iteration_tokens_total", "0.8.5", None),
     ],
 )

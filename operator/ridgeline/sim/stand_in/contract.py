@@ -1,7 +1,9 @@
 """What each vLLM release accepts and exports, as far as a server in its place must know.
 
-The facts lie in ``data/contracts.json``, read from the released wheels. A release between two that
-were read is taken for the lower one.
+What releases accept lies in ``data/releases.json``, made from the contracts that ridgeline judges
+by (``settings/data/engine_contracts.yaml``); how they say what they refuse, and what their series
+look like, in ``data/contracts.json``. A release between two that were read is taken for the lower
+one.
 """
 
 import json
@@ -20,10 +22,19 @@ class UnknownVersionError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigKey:
-    """One key of a speculative config: its JSON kind and its lower bound, where it has one."""
+    """One key of a speculative config.
 
-    kind: str
-    at_least: int | None = None
+    Attributes:
+        type: Its JSON kind: Text, Whole, Number, Switch, Numbers, Table or Object.
+        minimum: The lowest number, where it has one.
+        maximum: The highest.
+        choices: The texts that it may have; empty: any.
+    """
+
+    type: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +57,17 @@ class EngineContract:
 
     Attributes:
         version: The release asked for.
-        unknown_keys: "type_error" (a plain dataclass refuses), "ignored" or "forbidden" (pydantic).
+        ignores_unknown_keys: Whether a key that it does not know changes nothing; else it refuses.
         validates_types: Whether pydantic checks the values, not only the names, of the keys.
         empty_value_means_none: Whether ``--speculative-config=`` means no speculation.
-        draft_model: "works", "v0" (falls back to the V0 engine) or "not_implemented".
-        positive_k_by_pydantic: Whether K = 0 is refused by the field's own bound.
+        dashed_keys: Whether keys may be written with dashes.
+        not_implemented: Methods that it names, and ends the start at.
+        v0: Whether a draft model falls back to the V0 engine.
+        bounds_by_pydantic: Whether numbers out of bounds are refused by the fields themselves; else
+            by the config's own code.
         missing_k_own_message: Whether a drafter without K has its own message.
         vocabulary_check: Whether draft and target vocabularies are compared.
-        methods: Accepted methods, in the order in which the release names them.
+        methods: Accepted methods, in the order in which the releases name them.
         keys: Keys of the speculative config.
         flags: Command line flags whose presence depends on the release and that it has.
         flags_of_others: Such flags that it has not.
@@ -62,10 +76,13 @@ class EngineContract:
     """
 
     version: str
-    unknown_keys: str
+    ignores_unknown_keys: bool
+    validates_types: bool
     empty_value_means_none: bool
-    draft_model: str
-    positive_k_by_pydantic: bool
+    dashed_keys: bool
+    not_implemented: frozenset[str]
+    v0: bool
+    bounds_by_pydantic: bool
     missing_k_own_message: bool
     vocabulary_check: bool
     methods: tuple[str, ...]
@@ -74,11 +91,6 @@ class EngineContract:
     flags_of_others: frozenset[str]
     metrics: tuple[MetricSpec, ...]
     cache_config_labels: dict[str, str]
-
-    @property
-    def validates_types(self) -> bool:
-        """Whether values are checked by pydantic (from 0.9.2 on)."""
-        return self.unknown_keys != "type_error"
 
     @property
     def minor(self) -> int:
@@ -92,7 +104,7 @@ class EngineContract:
 
 def versions() -> tuple[str, ...]:
     """The releases that were read, oldest first."""
-    return tuple(_data()["versions"])
+    return tuple(_data("releases")["versions"])
 
 
 @cache
@@ -103,35 +115,57 @@ def contract_for(version: str) -> EngineContract:
         UnknownVersionError: It is not a release number, or outside the span that was read.
     """
     read = _nearest(version)
-    data = _data()
+    releases, more = _data("releases"), _data("contracts")
 
     def holds(spans: list[list[str | None]]) -> bool:
         return _within(read, spans)
 
-    def first(name: str, otherwise: str) -> str:
-        return next((k for k, spans in data[name].items() if holds(spans)), otherwise)
+    def having(facts: dict[str, Any]) -> frozenset[str]:
+        return frozenset(name for name, spans in facts.items() if holds(spans))
 
+    order = more["method_order"]
+    flags = {**more["flags"], **releases["flags"]}
+    exported = having(releases["metrics"])
     return EngineContract(
         version=version,
-        unknown_keys=first("unknown_keys", "forbidden"),
-        empty_value_means_none=holds(data["empty_value_means_none"]),
-        draft_model=first("draft_model", "works"),
-        positive_k_by_pydantic=holds(data["positive_k_by_pydantic"]),
-        missing_k_own_message=holds(data["missing_k_own_message"]),
-        vocabulary_check=holds(data["vocabulary_check"]),
-        methods=tuple(m for m, spans in data["methods"].items() if holds(spans)),
-        keys={
-            name: ConfigKey(
-                kind=key["kind"],
-                at_least=key["at_least"] if holds(key.get("bounded", [])) else None,
+        ignores_unknown_keys=holds(releases["unknown_keys"]["Ignored"]),
+        validates_types=holds(releases["checks_types"]),
+        empty_value_means_none=holds(releases["empty_value_means_none"]),
+        dashed_keys=holds(releases["dashed_keys"]),
+        not_implemented=having(releases["not_implemented"]),
+        v0=holds(releases["disable_by_batch_size"]["Works"]),
+        bounds_by_pydantic=holds(more["bounds_by_pydantic"]),
+        missing_k_own_message=holds(more["missing_k_own_message"]),
+        vocabulary_check=holds(more["vocabulary_check"]),
+        methods=tuple(
+            sorted(
+                having(releases["methods"]),
+                key=lambda name: (order.index(name) if name in order else len(order), name),
             )
-            for name, key in data["fields"].items()
-            if holds(key["versions"])
-        },
-        flags=frozenset(f for f, spans in data["flags"].items() if holds(spans)),
-        flags_of_others=frozenset(f for f, spans in data["flags"].items() if not holds(spans)),
-        metrics=tuple(_metric(m, data) for m in data["metrics"] if holds(m["versions"])),
-        cache_config_labels=dict(data["cache_config_labels"]),
+        ),
+        keys={row["name"]: _key(row) for row in releases["keys"] if holds(row["versions"])},
+        flags=having(flags),
+        flags_of_others=frozenset(flags) - having(flags),
+        metrics=tuple(
+            _metric(row, more)
+            for row in more["metrics"]
+            if (row["name"] in exported if _is_plain(row) else holds(row["versions"]))
+        ),
+        cache_config_labels=dict(more["cache_config_labels"]),
+    )
+
+
+def _is_plain(row: dict[str, Any]) -> bool:
+    """Tell whether a family is one of those that releases export without being asked."""
+    return row["engine"] == "v1" and not row.get("hidden", False)
+
+
+def _key(row: dict[str, Any]) -> ConfigKey:
+    return ConfigKey(
+        type=row["type"],
+        minimum=row.get("minimum"),
+        maximum=row.get("maximum"),
+        choices=tuple(row.get("choices", ())),
     )
 
 
@@ -151,8 +185,8 @@ def _metric(entry: dict[str, Any], data: dict[str, Any]) -> MetricSpec:
 
 
 @cache
-def _data() -> dict[str, Any]:
-    text = files("ridgeline.sim.stand_in").joinpath("data/contracts.json").read_text("utf-8")
+def _data(name: str) -> dict[str, Any]:
+    text = files("ridgeline.sim.stand_in").joinpath(f"data/{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 

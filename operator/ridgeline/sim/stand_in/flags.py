@@ -224,6 +224,8 @@ _READ_HERE = frozenset(
         "--device-memory-utilization",
         "--max-num-seqs",
         "--max-num-batched-tokens",
+        "--tensor-parallel-size",
+        "--data-parallel-size",
         "--disable-log-stats",
         "--show-hidden-metrics-for-version",
     }

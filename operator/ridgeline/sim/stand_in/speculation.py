@@ -8,7 +8,8 @@ the weights are loaded.
 from dataclasses import dataclass
 from typing import Any
 
-from ridgeline.sim.stand_in.contract import ConfigKey, EngineContract
+from ridgeline.sim.stand_in.config_keys import check_types, known_keys, out_of_bounds
+from ridgeline.sim.stand_in.contract import EngineContract
 from ridgeline.sim.stand_in.failures import (
     engine_core_error,
     plain_error,
@@ -118,11 +119,11 @@ def read_speculation(
     if not isinstance(config, dict):
         kind = type(config).__name__
         raise plain_error("AttributeError", f"{kind!r} object has no attribute 'update'")
-    known = _known_keys(config, contract)
+    known = known_keys(config, contract)
     by_pydantic = contract.validates_types
     if by_pydantic:
-        _check_types(known, contract)
-    if contract.positive_k_by_pydantic:
+        check_types(known, contract)
+    if contract.bounds_by_pydantic:
         _check_positive_k(known)
     method = _method(known, contract)
     if known.get("model"):
@@ -130,7 +131,7 @@ def read_speculation(
     lookahead = _lookahead(known, method, contract)
     _check_limits(known, method, contract, around)
     schedule, warnings = _schedule(known, method, lookahead, around)
-    v0 = method == "draft_model" and contract.draft_model == "v0"
+    v0 = method == "draft_model" and contract.v0
     return Speculation(
         method=method,
         lookahead=lookahead,
@@ -139,78 +140,6 @@ def read_speculation(
         v0=v0,
         warnings=warnings,
     )
-
-
-def _known_keys(config: dict[str, Any], contract: EngineContract) -> dict[str, Any]:
-    unknown = [key for key in config if key not in contract.keys]
-    if unknown and contract.unknown_keys == "type_error":
-        raise plain_error(
-            "TypeError",
-            f"SpeculativeConfig.__init__() got an unexpected keyword argument '{unknown[0]}'",
-        )
-    if unknown and contract.unknown_keys == "forbidden":
-        raise validation_error(
-            location=unknown[0],
-            message="Unexpected keyword argument",
-            kind="unexpected_keyword_argument",
-            value=config[unknown[0]],
-        )
-    return {key: value for key, value in config.items() if key in contract.keys}
-
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "str": (str,),
-}
-_NOUNS = {"int": "integer", "float": "number", "bool": "boolean", "str": "string"}
-
-
-def _check_types(config: dict[str, Any], contract: EngineContract) -> None:
-    for name, value in config.items():
-        key = contract.keys[name]
-        if value is None or key.kind not in _KINDS or name == "method":
-            continue
-        if not isinstance(value, _KINDS[key.kind]) and not _reads_as_number(value, key):
-            noun = _NOUNS[key.kind]
-            raise validation_error(
-                location=name,
-                message=f"Input should be a valid {noun}",
-                kind=f"{key.kind}_type",
-                value=value,
-            )
-        if key.at_least is not None and int(value) < key.at_least:
-            raise validation_error(
-                location=name,
-                message=f"Input should be greater than or equal to {key.at_least}",
-                kind="greater_than_equal",
-                value=value,
-            )
-    _check_schedule_shape(config.get("num_speculative_tokens_per_batch_size"))
-
-
-def _reads_as_number(value: Any, key: ConfigKey) -> bool:
-    """Pydantic's lax mode takes digits in a string for a number."""
-    return key.kind == "int" and isinstance(value, str) and value.strip().lstrip("-").isdigit()
-
-
-def _check_schedule_shape(schedule: Any) -> None:
-    if schedule is None:
-        return
-    rows = schedule if isinstance(schedule, list) else [schedule]
-    bad = [
-        row
-        for row in rows
-        if not (isinstance(row, list) and len(row) == 3 and all(isinstance(n, int) for n in row))
-    ]
-    if bad or not isinstance(schedule, list):
-        raise validation_error(
-            location="num_speculative_tokens_per_batch_size",
-            message="Input should be a valid list of [start, end, K]",
-            kind="list_type",
-            value=bad[0],
-        )
 
 
 def _check_positive_k(config: dict[str, Any]) -> None:
@@ -239,14 +168,10 @@ def _method(config: dict[str, Any], contract: EngineContract) -> str:
     method = str(named) if named is not None else _method_of_model(config)
     if method.endswith("_mtp") and contract.at_least("0.11.0"):
         method = "mtp"
-    if method == "draft_model" and config.get("model") and _refuses_draft_model(contract):
+    if method in contract.not_implemented and config.get("model"):
         other = "mtp" if contract.at_least("0.11.0") else "deepseek_mtp"
         raise plain_error("NotImplementedError", _DRAFT_MODEL_REFUSED.format(other=other))
     return method
-
-
-def _refuses_draft_model(contract: EngineContract) -> bool:
-    return contract.draft_model == "not_implemented"
 
 
 def _method_of_model(config: dict[str, Any]) -> str:
@@ -301,6 +226,8 @@ def _check_limits(
             f"self.disable_by_batch_size={threshold}"
         )
         value_error(config, message, by_pydantic=by_pydantic)
+    if not contract.bounds_by_pydantic:
+        _check_own_bounds(config, contract)
     low, high = config.get("prompt_lookup_min"), config.get("prompt_lookup_max")
     if method.startswith("ngram") and low is not None and high is not None and low > high:
         message = f"prompt_lookup_min={low} must be <= prompt_lookup_max={high}"
@@ -320,6 +247,17 @@ def _check_limits(
         value_error(config, message, by_pydantic=by_pydantic)
     if method == "draft_model" and contract.vocabulary_check:
         _check_vocabulary(config, around)
+
+
+def _check_own_bounds(config: dict[str, Any], contract: EngineContract) -> None:
+    for name, value in config.items():
+        key = contract.keys[name]
+        if key.type not in ("Whole", "Number") or not isinstance(value, int | float):
+            continue
+        words = out_of_bounds(value, key)
+        if words is not None:
+            message = f"{name}={value} must be {words}"
+            value_error(config, message, by_pydantic=contract.validates_types)
 
 
 def _check_vocabulary(config: dict[str, Any], around: Surroundings) -> None:
