@@ -50,7 +50,8 @@ class RolloutStatus(ApiModel):
         default=None,
         description="Whole (also when not set): all replicas. Canary: the first new Pods are "
         "judged, then the rest follow or they are taken back. Trial: the first new Pods are "
-        "measured and taken back.",
+        "measured and taken back (those of a profile that nobody knows, or those without "
+        "speculation when the active profile is compared with none anew).",
     )
     start_time: Timestamp = Field(description="When it was announced.")
     stage_time: Timestamp | None = Field(
@@ -144,14 +145,20 @@ class ProfileProof(ApiModel):
     profile: DnsLabel = Field(description="Name of the profile.")
     result: ProofResult = Field(
         description="Served: it ran on every replica. CanaryPassed: a canary was better. Tried: a "
-        "trial measured it. Verified: the whole fleet does on it what was promised. Worse: less "
-        "than that. Unclear: nothing could be told."
+        "trial measured it. Verified: the whole fleet does on it what was promised, or it is "
+        "better than a Pod without speculation beside it. Worse: less than that. Unclear: nothing "
+        "could be told."
     )
     time: Timestamp = Field(description="When it was seen.")
     config: Fingerprint = Field(description="Fingerprint of the profile's config then.")
     template: Fingerprint = Field(
         description="Fingerprint of the target's Pod template then, without the operator's fields. "
         "With another one the profile must show itself again."
+    )
+    basis: Fingerprint | None = Field(
+        default=None,
+        description="Fingerprint of model, GPU, parallelism and engine version then; not set where "
+        "nothing is predicted. On another one the profile must show itself again.",
     )
     gain_percent: Percent | None = Field(
         default=None,

@@ -6,7 +6,13 @@ from pydantic import Field, StrictInt
 
 from ridgeline.api import defaults
 from ridgeline.api.fields import ApiModel, resolved
-from ridgeline.terms.rolls import CanaryOtherwise, CanaryWhen, OnNoTraffic, TrialPolicy
+from ridgeline.terms.rolls import (
+    CanaryOtherwise,
+    CanaryWhen,
+    OnNoTraffic,
+    RequalifyPolicy,
+    TrialPolicy,
+)
 
 CanaryReplicas = Annotated[StrictInt, Field(ge=1, le=100, json_schema_extra={"format": "int32"})]
 DeadlineSeconds = Annotated[
@@ -57,6 +63,14 @@ class Rollout(ApiModel):
         "canary when demand is low: it is measured, taken back, and then chosen or not by what "
         "was measured. Never leaves it at a recommendation.",
         unset_means=defaults.TRIAL,
+    )
+    requalify: RequalifyPolicy | None = resolved(
+        "Whether, in mode Automatic, a speculating profile that is active is compared with no "
+        "speculation anew when what it had shown was shown with another image, argument, model, "
+        "engine version or GPU. Trial: once, when demand is low, one Pod without speculation is "
+        "measured beside the others and taken back; a profile that is slower than that is left. "
+        "Never.",
+        unset_means=defaults.REQUALIFY,
     )
     deadline_seconds: DeadlineSeconds | None = resolved(
         "Time in seconds, without the canary's, within which a roll must have ended; then the "

@@ -310,6 +310,6 @@ class SpeculativeServingStatus(ApiModel):
     ] = Field(
         default=(),
         description="Ready, TargetResolved, TelemetryAvailable, ProfileApplied, Suspended; "
-        "SchedulesValid where there are schedules; PredictionFits, Reconciling and Stalled stand "
-        "only when abnormal.",
+        "SchedulesValid where there are schedules; PredictionFits, ProofFresh, Reconciling and "
+        "Stalled stand only when abnormal.",
     )

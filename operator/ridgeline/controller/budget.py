@@ -144,15 +144,16 @@ class RollBudget:
 
 def _held(decision: Decision, view: View, refusal: str) -> Decision:
     """Return the decision to wait with a roll; what was not begun is not remembered."""
-    target, memory = view.target_facts, decision.memory
+    target, memory, wished = view.target_facts, decision.memory, decision.recommended
     if decision.outcome is Outcome.SWITCH:
+        wished = decision.profile
         memory = replace(view.memory, law=memory.law)
     return replace(
         decision,
         outcome=Outcome.HOLD,
         profile=target.active_profile if target else None,
         reason=Reason.WAITING_FOR_ROLL_BUDGET,
-        message=f"{decision.recommended} waits: {refusal}",
+        message=f"{wished} waits: {refusal}",
         memory=memory,
     )
 

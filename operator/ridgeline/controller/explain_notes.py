@@ -3,7 +3,9 @@
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.controller.view import View
 from ridgeline.engine.latency_buckets import bucket_finding, present_bounds
+from ridgeline.policy.requalify import stale, told_of
 from ridgeline.policy.schedule import Window
+from ridgeline.policy.situation import observe
 from ridgeline.settings.schedules import findings_of
 
 Note = tuple[str, str]
@@ -11,7 +13,12 @@ Note = tuple[str, str]
 
 def notes(view: View) -> tuple[Note, ...]:
     """Return (what it is about, what to know) for each thing worth telling; often nothing."""
-    return (*_windows(view), *_schedule_findings(view), *_buckets(view))
+    return (*_windows(view), *_schedule_findings(view), *_buckets(view), *_stale_proof(view))
+
+
+def _stale_proof(view: View) -> tuple[Note, ...]:
+    shown = stale(observe(view.facts, view.settings, view.memory, view.now, view.seen))
+    return (("proof", told_of(shown)),) if shown is not None else ()
 
 
 def _windows(view: View) -> tuple[Note, ...]:

@@ -6,9 +6,11 @@ from ridgeline.cluster.marker import CanaryMark
 from ridgeline.controller.rolling import Order
 from ridgeline.controller.view import View
 from ridgeline.engine.speculative_config import Profile
+from ridgeline.policy.canary.judge import Judgement
 from ridgeline.policy.facts import Problem, TargetFacts
 from ridgeline.policy.memory import Memory
-from ridgeline.policy.proof import Proof, proof_of, with_proof
+from ridgeline.policy.proof import Proof, basis_of, proof_of, with_proof
+from ridgeline.policy.requalified import concluded
 from ridgeline.policy.roll import Before, Roll, undone_before
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import ProofResult, RollState, RollWay
@@ -75,13 +77,18 @@ def _before(target: TargetFacts) -> Before | None:
     return Before(label=target.label, config=target.active_config)
 
 
-def with_served(memory: Memory, view: View, target: TargetFacts) -> Memory:
-    """Return memory in which the profile that is left is known to have served, if it did."""
+def with_served(memory: Memory, view: View, target: TargetFacts, intent: Roll) -> Memory:
+    """Return memory in which the profile that is left is known to have served, if it did.
+
+    One that is to be compared anew is not left, and has not shown yet what it is compared for.
+    """
+    if intent.compares:
+        return memory
     left = target.active_profile
-    config = view.settings.configs.get(left or "")
+    config, basis = view.settings.configs.get(left or ""), basis_of(view.settings)
     if left is None or config is None or not view.facts.replicas or target.rollout is not None:
         return memory
-    if proof_of(memory.slow.proofs, left, config, target.template) is not None:
+    if proof_of(memory.slow.proofs, left, config, target.template, basis) is not None:
         return memory
     proof = Proof(
         profile=left,
@@ -89,9 +96,33 @@ def with_served(memory: Memory, view: View, target: TargetFacts) -> Memory:
         at=view.now,
         config=config,
         template=target.template,
+        basis=basis,
     )
     slow = replace(memory.slow, proofs=with_proof(memory.slow.proofs, proof))
     return replace(memory, slow=slow)
+
+
+def with_comparison(
+    view: View, roll: Roll, why: Problem, judgement: Judgement | None = None
+) -> View:
+    """Return the view in which a fresh comparison is over, with what it has shown.
+
+    Args:
+        view: What is known.
+        roll: The comparison.
+        why: Its verdict, or why there is none.
+        judgement: The numbers behind the verdict.
+    """
+    slow = concluded(
+        view.memory.slow,
+        roll,
+        why,
+        judgement,
+        profile_config=view.settings.configs.get(roll.from_profile or "", ""),
+        basis=basis_of(view.settings),
+        now=view.now,
+    )
+    return replace(view, memory=replace(view.memory, slow=slow))
 
 
 def undone_problem(view: View, target: TargetFacts) -> Problem:

@@ -10,6 +10,7 @@ import logging
 from dataclasses import replace
 
 from ridgeline.cluster.store import WatchStore
+from ridgeline.controller.intent import with_comparison
 from ridgeline.controller.judging import watch_new_pods
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.mind import Mind
@@ -20,7 +21,7 @@ from ridgeline.controller.roll_writes import Rewrite, held_back, let_go, put_bac
 from ridgeline.controller.rolling import Refusal, TargetMovedError
 from ridgeline.controller.view import View, hold_while_rolling
 from ridgeline.policy.facts import Problem
-from ridgeline.policy.proof import Proof, with_proof
+from ridgeline.policy.proof import Proof, basis_of, with_proof
 from ridgeline.policy.quarantine import quarantined
 from ridgeline.policy.roll import Roll, promoted, undoing
 from ridgeline.policy.roll_settings import RollSettings
@@ -163,6 +164,8 @@ def _gain(mind: Mind) -> int | None:
 
 def _undone(view: View, mind: Mind, roll: Roll, step: NextStep) -> View:
     view = replace(view, roll=undoing(roll, step.why, view.now))
+    if roll.compares:
+        return with_comparison(view, roll, step.why, mind.judgement)
     if step.quarantines:
         slow = view.memory.slow
         entries = quarantined(
@@ -199,6 +202,7 @@ def _with_proof(
         at=view.now,
         config=roll.config,
         template=roll.template,
+        basis=basis_of(view.settings),
         gain_percent=gain_percent,
         promised_percent=roll.promised_percent,
     )

@@ -10,6 +10,7 @@ from typing import Final
 from ridgeline.policy import checks, sight
 from ridgeline.policy.decision import Decision
 from ridgeline.policy.facts import Problem
+from ridgeline.policy.requalify import pending
 from ridgeline.policy.roll import Roll
 from ridgeline.policy.situation import Situation
 from ridgeline.terms.conditions import ConditionStatus, ConditionType
@@ -102,6 +103,7 @@ def findings(
                 message=drift.message,
             )
         )
+    found += _proof_fresh(situation)
     if roll is not None and roll.open and trouble is None:
         found.append(
             Finding(
@@ -242,6 +244,15 @@ def _schedules_valid(situation: Situation | None) -> tuple[Finding, ...]:
         )
     message = "; ".join(each.message for each in wrong)
     return (Finding(type=kind, status=_FALSE, reason=wrong[0].reason, message=message),)
+
+
+def _proof_fresh(situation: Situation | None) -> tuple[Finding, ...]:
+    """Return that the active profile must show itself anew; nothing while it need not."""
+    stale = pending(situation) if situation is not None else None
+    if stale is None:
+        return ()
+    kind = ConditionType.PROOF_FRESH
+    return (Finding(type=kind, status=_FALSE, reason=stale.reason, message=stale.message),)
 
 
 def _not_evaluated(kind: ConditionType) -> Finding:

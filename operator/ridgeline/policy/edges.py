@@ -11,7 +11,7 @@ from typing import Any, Final
 from ridgeline.policy.told import TOLD_DECISIONS, newly_told
 from ridgeline.terms.conditions import ConditionStatus, ConditionType
 from ridgeline.terms.reasons import Reason
-from ridgeline.terms.rolls import RollState
+from ridgeline.terms.rolls import RollState, RollWay
 
 Document = Mapping[str, Any]
 
@@ -34,6 +34,11 @@ _ROLL_REASONS: Final = {
 
 
 _WARNINGS: Final = frozenset({Reason.UNDONE_BY_OTHERS, Reason.ROLL_UNDONE})
+
+_AS_MEANT: Final = frozenset({Reason.TRIAL_ENDED.value, Reason.REQUALIFIED.value})
+"""Reasons of rolls that were to be taken back."""
+
+_NO_WARNINGS: Final = TOLD_DECISIONS | {Reason.PROOF_STALE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +88,15 @@ def _roll_edges(before: Document, after_status: Document) -> tuple[Edge, ...]:
     begins = (
         reason in (Reason.ROLL_STARTED, Reason.CANARY_STARTED) and before.get("state") != "Canary"
     )
-    why = switches[-1].get("reason", "") if begins else after.get("message", "")
+    why = after.get("message", "")
+    if begins and after.get("way") == RollWay.TRIAL.value:
+        why = "its first new Pods are measured, and taken back"
+    elif begins:
+        why = switches[-1].get("reason", "")
     note = f"roll from {after.get('from', 'an unknown profile')} to {after['to']}"
     return (
         Edge(
-            warning=reason in _WARNINGS,
+            warning=reason in _WARNINGS and after.get("reason") not in _AS_MEANT,
             reason=reason,
             action="Roll",
             note=f"{note}: {why}" if why else note,
@@ -132,7 +141,7 @@ def _condition_edges(before: Mapping[str, Document], after: Mapping[str, Documen
 def _told_edges(before: Document, after: Document) -> tuple[Edge, ...]:
     return tuple(
         Edge(
-            warning=reason not in TOLD_DECISIONS,
+            warning=reason not in _NO_WARNINGS,
             reason=reason,
             action="Hold" if reason in TOLD_DECISIONS else "Observe",
             note=message,

@@ -122,18 +122,23 @@ def mend_times(memory: Memory, now: float) -> Memory:
     latest = now + CLOCK_TOLERANCE_SECONDS
     crossing = memory.fast.crossing
     wrong_crossing = crossing is not None and not crossing.since <= latest
+    calm_since = memory.fast.calm_since
+    wrong_calm = calm_since is not None and not calm_since <= latest
     wrong_switches = any(
         not each.started_at <= latest
         or (each.finished_at is not None and not each.finished_at <= latest)
         for each in memory.slow.switches
     )
-    if not (wrong_crossing or wrong_switches):
+    if not (wrong_crossing or wrong_calm or wrong_switches):
         return memory
     switches = tuple(_mended(each, now, latest) for each in memory.slow.switches)
     return replace(
         memory,
         slow=replace(memory.slow, switches=switches),
-        fast=FastMemory(crossing=_restarted(crossing, now) if wrong_crossing else crossing),
+        fast=FastMemory(
+            crossing=_restarted(crossing, now) if wrong_crossing else crossing,
+            calm_since=now if wrong_calm else calm_since,
+        ),
     )
 
 

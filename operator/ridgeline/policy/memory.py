@@ -67,9 +67,16 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastMemory:
-    """Kept in the process. A hold for missing data clears `crossing`: blindness is no dwell."""
+    """Kept in the process. A hold for missing data clears all of it: blindness is no dwell.
+
+    Attributes:
+        crossing: A border that was crossed, `None` while none is.
+        calm_since: Epoch seconds since when load is low enough for a comparison that is due;
+            `None` while it is not, or none is due.
+    """
 
     crossing: Crossing | None = None
+    calm_since: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

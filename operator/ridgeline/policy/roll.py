@@ -20,6 +20,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ridgeline.engine.fingerprint import fingerprint
 from ridgeline.policy.facts import Problem, TargetFacts
 from ridgeline.policy.lifecycle import CLOCK_TOLERANCE_SECONDS
 from ridgeline.terms.reasons import Reason
@@ -105,6 +106,11 @@ class Roll:
         return self.state in _OPEN
 
     @property
+    def compares(self) -> bool:
+        """Whether it measures a Pod without speculation beside the active profile (a trial)."""
+        return self.way is RollWay.TRIAL and self.config == _NO_SPECULATION
+
+    @property
     def wanted(self) -> str | None:
         """Profile that the fleet is to run when it has ended."""
         taken_back = self.way is RollWay.TRIAL and self.state is not RollState.ROLLING
@@ -126,6 +132,9 @@ class Roll:
                 return Problem(reason=Reason.UNDOING, message=message)
         return Problem(reason=Reason.ROLLOUT_UNDER_WAY, message=f"rolling to {self.to_profile}")
 
+
+_NO_SPECULATION: Final = fingerprint("")
+"""Fingerprint of the config of the profile without speculation."""
 
 _OPEN: Final = frozenset(
     {RollState.INTENDED, RollState.CANARY, RollState.ROLLING, RollState.UNDOING}

@@ -2,7 +2,13 @@
 
 from dataclasses import dataclass
 
-from ridgeline.terms.rolls import CanaryOtherwise, CanaryWhen, OnNoTraffic, TrialPolicy
+from ridgeline.terms.rolls import (
+    CanaryOtherwise,
+    CanaryWhen,
+    OnNoTraffic,
+    RequalifyPolicy,
+    TrialPolicy,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +23,7 @@ class RollSettings:
         canary_deadline_seconds: From the write of the profile until a canary must be judged.
         trial: Whether an unknown profile may be tried.
         deadline_seconds: Until a roll must have ended, the canary's time left out.
+        requalify: Whether the active profile is compared with none anew when its proof is stale.
     """
 
     canary_when: CanaryWhen
@@ -26,3 +33,4 @@ class RollSettings:
     canary_deadline_seconds: float
     trial: TrialPolicy
     deadline_seconds: float
+    requalify: RequalifyPolicy = RequalifyPolicy.NEVER

@@ -101,6 +101,7 @@ def proof_documents(proofs: Proofs) -> list[dict[str, Any]]:
             "config": each.config,
             "template": each.template,
         }
+        _put(entry, "basis", each.basis or None)
         _put(entry, "gainPercent", each.gain_percent)
         _put(entry, "promisedPercent", each.promised_percent)
         documents.append(entry)
@@ -172,6 +173,7 @@ def _proof(entry: Document) -> Proof:
         at=epoch_seconds(entry["time"]),
         config=entry["config"],
         template=entry["template"],
+        basis=entry.get("basis", ""),
         gain_percent=entry.get("gainPercent"),
         promised_percent=entry.get("promisedPercent"),
     )

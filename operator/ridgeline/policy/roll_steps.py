@@ -14,7 +14,7 @@ canary, and so does whatever ends the operator's right to finish it (suspend, fr
 an edited profile). Pausing is a debt: in no state but Canary does the target stay paused by us.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -52,8 +52,6 @@ class Found(StrEnum):
     NOT_YET = "NotYet"
     BETTER = "Better"
     WORSE = "Worse"
-    NO_TRAFFIC = "NoTraffic"
-    """It could not be judged for lack of requests or data."""
     ALIKE = "Alike"
     """It does not differ from the old replicas by more than two starts of one config do."""
 
@@ -125,7 +123,9 @@ def next_step(
         return None
     match roll.state:
         case RollState.CANARY if carries(roll, target):
-            return _of_canary(roll, target, watched, asked, settings, now)
+            step = _of_canary(roll, target, watched, asked, settings, now)
+            # No speculation is never blamed: it must stay free to be switched to.
+            return replace(step, quarantines=False) if roll.compares else step
         case RollState.ROLLING:
             return _of_rolling(roll, target, watched, asked, settings, now)
         case RollState.UNDOING:
@@ -152,7 +152,7 @@ def _of_canary(
         return NextStep(step=Step.WAIT, why=_paused(roll))
     if watched.failure is not None:
         return NextStep(step=Step.UNDO, why=watched.failure, quarantines=True)
-    judged = _judged(roll, watched, settings)
+    judged = _judged(roll, watched)
     if judged is not None:
         return judged
     if now - roll.stage_at - watched.paused_seconds > settings.canary_deadline_seconds:
@@ -209,20 +209,31 @@ def _by_person(roll: Roll, target: TargetFacts, asked: Asked) -> NextStep | None
     return None
 
 
-def _judged(roll: Roll, watched: Watched, settings: RollSettings) -> NextStep | None:
+def _judged(roll: Roll, watched: Watched) -> NextStep | None:
     """Return what follows from the verdict, `None` while there is none."""
     if watched.verdict is None or watched.found is Found.NOT_YET:
         return None
+    if roll.compares:
+        return NextStep(step=Step.UNDO, why=_compared(roll, watched.found, watched.verdict))
     if watched.found is Found.WORSE:
         return NextStep(step=Step.UNDO, why=watched.verdict, quarantines=True)
     if roll.way is RollWay.TRIAL:
         told = f"{roll.to_profile} was measured: {watched.verdict.message}"
         return NextStep(step=Step.UNDO, why=_problem(Reason.TRIAL_ENDED, told))
-    restores = settings.on_no_traffic is OnNoTraffic.RESTORE
-    if watched.found is Found.NO_TRAFFIC and restores:
-        return NextStep(step=Step.UNDO, why=watched.verdict, quarantines=True)
     # No worse than the old ones by more than two starts differ: the prediction stands.
     return NextStep(step=Step.PROMOTE, why=watched.verdict)
+
+
+def _compared(roll: Roll, found: Found, verdict: Problem) -> Problem:
+    """Return what a Pod without speculation tells of the profile of the replicas beside it.
+
+    Other answers speak against the profile: without speculation the model's own are given.
+    """
+    profile, other = roll.from_profile or "the active profile", roll.to_profile
+    told = f"a Pod on {other} was measured beside {profile}: {verdict.message}"
+    if found is Found.BETTER or verdict.reason is Reason.ANSWERS_DIFFER:
+        return _problem(Reason.WORSE_THAN_NONE, f"{told}; {profile} is left")
+    return _problem(Reason.REQUALIFIED, f"{told}; {profile} stays")
 
 
 def _too_late(roll: Roll, watched: Watched, settings: RollSettings) -> NextStep:

@@ -24,6 +24,9 @@ TOLD_DECISIONS: Final = frozenset(
 )
 """Holds that a person should learn of although every condition is well."""
 
+TOLD_CONDITIONS: Final = (ConditionType.PREDICTION_FITS, ConditionType.PROOF_FRESH)
+"""Conditions that stand only when abnormal and may come and go."""
+
 AGAIN_SECONDS: Final = 21_600.0
 """Time after which the same is told again, should it become so again."""
 
@@ -66,8 +69,8 @@ def _entries(document: Document) -> list[dict[str, Any]]:
 
 
 def _message(document: Document, reason: str) -> str:
-    unfit = _unfit(document)
-    source = unfit if unfit is not None and unfit["reason"] == reason else None
+    standing = (_standing(document, kind) for kind in TOLD_CONDITIONS)
+    source = next((each for each in standing if each and each["reason"] == reason), None)
     message: str = (source or document.get("lastDecision") or {}).get("message", "")
     return message
 
@@ -78,18 +81,19 @@ def _news(document: Document, previous: Document) -> Iterator[dict[str, Any]]:
     told = {each.value for each in TOLD_DECISIONS}
     if last.get("reason") in told and last != before:
         yield _entry(last["reason"], document.get("recommendedProfile"))
-    unfit, was = _unfit(document), _unfit(previous)
-    if unfit is not None and (was is None or was["reason"] != unfit["reason"]):
-        yield _entry(unfit["reason"], document.get("activeProfile"))
+    for kind in TOLD_CONDITIONS:
+        now, was = _standing(document, kind), _standing(previous, kind)
+        if now is not None and (was is None or was["reason"] != now["reason"]):
+            yield _entry(now["reason"], document.get("activeProfile"))
 
 
 def _entry(reason: str, profile: str | None) -> dict[str, Any]:
     return {"reason": reason} if profile is None else {"reason": reason, "profile": profile}
 
 
-def _unfit(document: Document) -> Document | None:
-    kind = ConditionType.PREDICTION_FITS.value
-    return next((each for each in document.get("conditions") or () if each["type"] == kind), None)
+def _standing(document: Document, kind: ConditionType) -> Document | None:
+    conditions = document.get("conditions") or ()
+    return next((each for each in conditions if each["type"] == kind.value), None)
 
 
 def _same(one: Document, other: Document) -> bool:

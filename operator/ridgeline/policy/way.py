@@ -6,13 +6,14 @@ by default when the profile has not served yet with the target's present Pod tem
 made where the Deployment controller begins by adding Pods (maxUnavailable 0) and adds few enough.
 
 A trial is a canary of a profile whose acceptance nobody knows: the cut-offs that speak for it rest
-on a guess, so it is measured and taken back, once for each Pod template.
+on a guess, so it is measured and taken back, once for each Pod template. The fresh comparison with
+no speculation is a trial too (`requalify`).
 """
 
 from typing import Final
 
 from ridgeline.policy.move import Move
-from ridgeline.policy.proof import is_proven, proof_of
+from ridgeline.policy.proof import basis_of, is_proven, proof_of
 from ridgeline.policy.quarantine import binding
 from ridgeline.policy.roll_plan import RollPlan
 from ridgeline.policy.roll_settings import RollSettings
@@ -50,8 +51,10 @@ def quarantine(move: Move) -> Verdict:
 
 def is_trial(move: Move) -> bool:
     """Tell whether a move can only be a trial: nobody knows whether the profile is better."""
-    table = move.situation.table
-    return table is not None and table.verdict is CutoffVerdict.UNDECIDED
+    table, methods = move.situation.table, move.situation.settings.methods
+    if table is None or not methods[move.profile].speculates:
+        return False
+    return table.verdict is CutoffVerdict.UNDECIDED
 
 
 def may_try(move: Move) -> bool:
@@ -133,13 +136,14 @@ def _wants_canary(situation: Situation, profile: str) -> bool:
         case CanaryWhen.NEVER:
             return False
     config, template = settings.configs.get(profile, ""), _template(situation)
-    return not is_proven(situation.memory.slow.proofs, profile, config, template)
+    proofs = situation.memory.slow.proofs
+    return not is_proven(proofs, profile, config, template, basis_of(settings))
 
 
 def _was_tried(situation: Situation, profile: str) -> bool:
-    config = situation.settings.configs.get(profile, "")
-    proofs = situation.memory.slow.proofs
-    return proof_of(proofs, profile, config, _template(situation)) is not None
+    settings, proofs = situation.settings, situation.memory.slow.proofs
+    config, template = settings.configs.get(profile, ""), _template(situation)
+    return proof_of(proofs, profile, config, template, basis_of(settings)) is not None
 
 
 def _template(situation: Situation) -> str:

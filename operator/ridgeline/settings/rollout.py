@@ -9,7 +9,13 @@ from ridgeline.api.rollout import CanaryPolicy, Rollout
 from ridgeline.api.tuning import Tuning
 from ridgeline.policy.roll_settings import RollSettings
 from ridgeline.settings.sources import Source, Sourced, first_said
-from ridgeline.terms.rolls import CanaryOtherwise, CanaryWhen, OnNoTraffic, TrialPolicy
+from ridgeline.terms.rolls import (
+    CanaryOtherwise,
+    CanaryWhen,
+    OnNoTraffic,
+    RequalifyPolicy,
+    TrialPolicy,
+)
 
 T = TypeVar("T")
 
@@ -24,6 +30,7 @@ class ResolvedRollout:
     on_no_traffic: Sourced[OnNoTraffic]
     canary_deadline_seconds: Sourced[int]
     trial: Sourced[TrialPolicy]
+    requalify: Sourced[RequalifyPolicy]
     deadline_seconds: Sourced[int]
 
 
@@ -54,6 +61,7 @@ def resolve_rollout(layers: Iterable[tuple[Tuning, Source]]) -> ResolvedRollout:
             lambda each: each.deadline_seconds, defaults.CANARY_DEADLINE_SECONDS
         ),
         trial=of_roll(lambda each: each.trial, defaults.TRIAL),
+        requalify=of_roll(lambda each: each.requalify, defaults.REQUALIFY),
         deadline_seconds=of_roll(
             lambda each: each.deadline_seconds, defaults.ROLL_DEADLINE_SECONDS
         ),
@@ -69,5 +77,6 @@ def roll_settings(resolved: ResolvedRollout) -> RollSettings:
         on_no_traffic=resolved.on_no_traffic.value,
         canary_deadline_seconds=float(resolved.canary_deadline_seconds.value),
         trial=resolved.trial.value,
+        requalify=resolved.requalify.value,
         deadline_seconds=float(resolved.deadline_seconds.value),
     )

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ConditionType(StrEnum):
-    """Conditions in the shape of `metav1.Condition`; the last three stand only when abnormal.
+    """Conditions in the shape of `metav1.Condition`; the last four stand only when abnormal.
 
     SchedulesValid stands only where there are schedules.
     """
@@ -16,6 +16,7 @@ class ConditionType(StrEnum):
     SUSPENDED = "Suspended"
     SCHEDULES_VALID = "SchedulesValid"
     PREDICTION_FITS = "PredictionFits"
+    PROOF_FRESH = "ProofFresh"
     RECONCILING = "Reconciling"
     STALLED = "Stalled"
 

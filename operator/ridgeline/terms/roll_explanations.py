@@ -124,6 +124,28 @@ ROLL_EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "measurement from now on.",
         NOTHING,
     ),
+    Reason.REQUALIFICATION: Explanation(
+        "What the active profile had shown was shown with another image, argument, engine version "
+        "or GPU: one Pod without speculation is measured beside it and taken back.",
+        "Wait; or set spec.rollout.requalify: Never.",
+    ),
+    Reason.REQUALIFIED: Explanation(
+        "The fresh comparison is over: the Pod without speculation is no faster than the active "
+        "profile by more than two starts of one config differ, so the profile stays.",
+        NOTHING,
+    ),
+    Reason.WORSE_THAN_NONE: Explanation(
+        "A Pod without speculation, measured beside the active profile, is faster by more than two "
+        "starts of one config differ, or answers otherwise: the profile is left and quarantined.",
+        "Look at status.proofs and at the profile's acceptance: was the model changed and its "
+        "draft not, or does this engine version serve it badly? Editing the profile or another "
+        "image lifts the quarantine.",
+    ),
+    Reason.PROOF_STALE: Explanation(
+        "What the active profile had shown was shown with another image, argument, engine version "
+        "or GPU. It is compared with no speculation anew when demand is low.",
+        "Wait; kubectl ridgeline explain says what the comparison waits for.",
+    ),
     Reason.TEMPLATE_CHANGED: Explanation(
         "Somebody changed the target's Pod template while a canary was judged: their change goes "
         "on without the canary's profile.",

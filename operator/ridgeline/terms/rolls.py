@@ -65,6 +65,13 @@ class TrialPolicy(StrEnum):
     NEVER = "Never"
 
 
+class RequalifyPolicy(StrEnum):
+    """Whether the active profile is compared with no speculation anew once its proof is stale."""
+
+    NEVER = "Never"
+    TRIAL = "Trial"
+
+
 class OnDelete(StrEnum):
     """What becomes of the profile in a target when its serving is deleted."""
 

@@ -8,12 +8,15 @@ from ridgeline.policy.proof import (
     MAX_PROOFS,
     Proof,
     Proofs,
+    basis_of,
     is_proven,
     proof_of,
     stale_proof,
     with_proof,
 )
+from ridgeline.policy.settings import Prediction
 from ridgeline.terms.rolls import ProofResult
+from tests.unit.policy.moments import settings
 
 SHOWN = Proof(profile="eagle2", result=ProofResult.VERIFIED, at=1000.0, config="c1", template="t1")
 OTHER = replace(SHOWN, profile="ngram", config="n1")
@@ -46,6 +49,29 @@ def test_what_was_shown_before_a_change_is_stale_and_not_gone() -> None:
     assert stale_proof(proofs, "eagle2", "c2", "t1") == SHOWN
     assert stale_proof(proofs, "eagle2", "c1", "t1") is None
     assert stale_proof(proofs, "mtp", "c1", "t1") is None
+
+
+def test_another_gpu_makes_stale_what_was_shown_with_the_same_template() -> None:
+    here = replace(SHOWN, basis="b1")
+    assert proof_of((here,), "eagle2", "c1", "t1", "b1") == here
+    assert proof_of((here,), "eagle2", "c1", "t1", "b2") is None
+    assert stale_proof((here,), "eagle2", "c1", "t1", "b2") == here
+    assert not is_proven((here,), "eagle2", "c1", "t1", "b2")
+
+
+@pytest.mark.parametrize(("then", "now"), [("", "b1"), ("b1", ""), ("", "")])
+def test_a_basis_that_is_not_known_is_no_other(then: str, now: str) -> None:
+    assert is_proven((replace(SHOWN, basis=then),), "eagle2", "c1", "t1", now)
+    assert stale_proof((replace(SHOWN, basis=then),), "eagle2", "c1", "t1", now) is None
+
+
+def test_the_basis_is_that_of_the_prediction() -> None:
+    assert basis_of(settings()) == ""
+    one, other = (
+        basis_of(settings(prediction=Prediction(basis=each))) for each in ("one", "other")
+    )
+    assert one
+    assert one != other
 
 
 def test_the_newest_of_a_profile_replaces_the_one_before() -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from ridgeline.engine.fingerprint import fingerprint
 from ridgeline.policy.facts import Problem, RolloutFacts, TargetFacts
 from ridgeline.policy.lifecycle import CLOCK_TOLERANCE_SECONDS
 from ridgeline.policy.roll import Roll, moved_on
@@ -55,6 +56,7 @@ CANARY = Roll(
     template="aaaa",
 )
 TRIAL = replace(CANARY, way=RollWay.TRIAL)
+COMPARISON = replace(TRIAL, from_profile="eagle2", to_profile="none", config=fingerprint(""))
 ROLLING = replace(CANARY, state=RollState.ROLLING)
 UNDOING = replace(
     CANARY,
@@ -159,6 +161,10 @@ class TestHoldingBack:
         assert told.why.message.startswith("canary of eagle2: 1 of 3 windows")
 
 
+def carrying_none() -> TargetFacts:
+    return replace(target(), active_profile="none")
+
+
 class TestVerdicts:
     @pytest.mark.parametrize(
         ("found", "settings", "step", "quarantines"),
@@ -167,8 +173,6 @@ class TestVerdicts:
             (Found.ALIKE, RESTORING, Step.PROMOTE, False),
             (Found.WORSE, RESTORING, Step.UNDO, True),
             (Found.WORSE, PROMOTING, Step.UNDO, True),
-            (Found.NO_TRAFFIC, RESTORING, Step.UNDO, True),
-            (Found.NO_TRAFFIC, PROMOTING, Step.PROMOTE, False),
             (Found.NOT_YET, PROMOTING, Step.WAIT, False),
         ],
     )
@@ -180,7 +184,7 @@ class TestVerdicts:
         assert (taken_step.step, taken_step.quarantines) == (step, quarantines)
         assert VERDICT.message in taken_step.why.message
 
-    @pytest.mark.parametrize("found", [Found.BETTER, Found.ALIKE, Found.NO_TRAFFIC])
+    @pytest.mark.parametrize("found", [Found.BETTER, Found.ALIKE])
     @pytest.mark.parametrize("settings", [RESTORING, PROMOTING])
     def test_a_trial_is_taken_back_whatever_it_showed(
         self, found: Found, settings: RollSettings
@@ -200,6 +204,51 @@ class TestVerdicts:
     def test_a_verdict_that_comes_with_the_deadline_counts(self) -> None:
         late = taken(CANARY, target(), BETTER, after=CANARY_LIMIT + 1.0)
         assert late == (Step.PROMOTE, Reason.CANARY_BETTER, False)
+
+
+class TestComparison:
+    """A Pod without speculation beside the active profile: the verdict is one on the profile."""
+
+    @pytest.mark.parametrize(
+        ("found", "verdict", "reason"),
+        [
+            (Found.WORSE, Reason.CANARY_SLOWER, Reason.REQUALIFIED),
+            (Found.WORSE, Reason.CANARY_BELOW_PROMISE, Reason.REQUALIFIED),
+            (Found.ALIKE, Reason.CANARY_ALIKE, Reason.REQUALIFIED),
+            (Found.BETTER, Reason.CANARY_BETTER, Reason.WORSE_THAN_NONE),
+            (Found.WORSE, Reason.ANSWERS_DIFFER, Reason.WORSE_THAN_NONE),
+        ],
+    )
+    @pytest.mark.parametrize("settings", [RESTORING, PROMOTING])
+    def test_it_is_taken_back_whatever_it_showed(
+        self, found: Found, verdict: Reason, reason: Reason, settings: RollSettings
+    ) -> None:
+        watched = Watched(
+            found=found, verdict=Problem(reason=verdict, message="30 % more time"), serving=True
+        )
+        step = step_of(COMPARISON, carrying_none(), watched, settings=settings)
+        assert step is not None
+        assert (step.step, step.why.reason, step.quarantines) == (Step.UNDO, reason, False)
+        assert "a Pod on none was measured beside eagle2: 30 % more time" in step.why.message
+
+    @pytest.mark.parametrize(
+        ("watched", "after"),
+        [
+            (Watched(failure=FAILURE), 60.0),
+            (Watched(serving=True), CANARY_LIMIT + 1.0),
+            (Watched(serving=False), CANARY_LIMIT + 1.0),
+        ],
+        ids=["no start", "not judged", "not Ready"],
+    )
+    def test_no_speculation_is_never_blamed(self, watched: Watched, after: float) -> None:
+        step = step_of(COMPARISON, carrying_none(), watched, after=after)
+        assert step is not None
+        assert (step.step, step.quarantines) == (Step.UNDO, False)
+
+    def test_a_trial_of_a_profile_that_speculates_is_none(self) -> None:
+        assert COMPARISON.compares
+        assert not TRIAL.compares
+        assert not replace(COMPARISON, way=RollWay.CANARY).compares
 
 
 class TestCanaryDeadline:
@@ -247,7 +296,6 @@ class TestPersons:
         BETTER,
         replace(BETTER, found=Found.ALIKE),
         replace(BETTER, found=Found.WORSE),
-        replace(BETTER, found=Found.NO_TRAFFIC),
         Watched(failure=FAILURE),
     )
 
