@@ -1,0 +1,229 @@
+"""A way from an operator to the API server that a test can block, cut and listen to.
+
+It speaks plain HTTP to the operator, so that it knows which request is which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import json
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, StreamReader, TCPConnector, web
+
+from tests.cluster.prometheus import free_ports
+
+_HOP_BY_HOP = frozenset({"host", "connection", "transfer-encoding", "content-length"})
+_DEPLOYMENT = re.compile(r"/apis/apps/v1/namespaces/[^/]+/deployments/(?P<name>[^/]+)$")
+_OBJECT = re.compile(
+    r"/apis/(apps|ridgeline\.dev)/[^/]+/namespaces/[^/]+/"
+    r"(deployments|speculativeservings)/(?P<name>[^/]+)(/status)?$"
+)
+
+
+class Silence(enum.Enum):
+    """What is swallowed: neither an answer nor an end of the connection is seen."""
+
+    NOTHING = "nothing"
+    WATCHES = "watches"
+    ALL = "all"
+
+
+class Moment(enum.Enum):
+    """Where in a write something happens."""
+
+    BEFORE = "before"
+    """It never reaches the API server."""
+    AFTER = "after"
+    """The API server has answered, and nobody hears it."""
+
+
+class Gateway:
+    """Stands between one operator and the API server; use as a context manager.
+
+    Everything may be called from any thread.
+    """
+
+    def __init__(self, kubeconfig: Path, folder: Path) -> None:
+        self._config = json.loads(kubeconfig.read_text())
+        self._server = self._config["clusters"][0]["cluster"]["server"]
+        self._port = free_ports(1)[0]
+        self.kubeconfig = folder / "gateway.kubeconfig"
+        self._refused: set[str] = set()
+        self._silence = Silence.NOTHING
+        self._traps: dict[str, tuple[Moment, Callable[[], object]]] = {}
+        self._watches: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.new_event_loop()
+        self._ready, self._over = threading.Event(), asyncio.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Gateway:
+        self._config["clusters"][0]["cluster"] = {"server": f"http://127.0.0.1:{self._port}"}
+        self.kubeconfig.touch(mode=0o600)
+        self.kubeconfig.write_text(json.dumps(self._config))
+        self._thread.start()
+        if not self._ready.wait(timeout=20):
+            raise TimeoutError("the gateway does not listen")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join(timeout=20)
+        if self._thread.is_alive():
+            raise TimeoutError("the gateway does not end")
+        self._loop.close()
+
+    def refuse(self, name: str) -> None:
+        """Answer 503 to writes of that Deployment, from now on."""
+        self._refused.add(name)
+
+    def admit(self) -> None:
+        """Refuse nothing any more."""
+        self._refused.clear()
+
+    def silence(self, what: Silence) -> None:
+        """Swallow these from now on; what was held back comes late when nothing is any more."""
+        self._silence = what
+
+    def cut_watches(self) -> None:
+        """Break every watch stream that is open."""
+        self._loop.call_soon_threadsafe(lambda: [each.cancel() for each in tuple(self._watches)])
+
+    def trap(self, name: str, moment: Moment, act: Callable[[], object]) -> None:
+        """Act once at the next write of a Deployment or serving of that name, and drop the write.
+
+        `act` runs in the gateway's own thread.
+        """
+        self._traps[name] = (moment, act)
+
+    @property
+    def trapped(self) -> bool:
+        """Whether every trap has been sprung."""
+        return not self._traps
+
+    def forget_traps(self) -> list[str]:
+        """Take the traps away; return the names of those that were not sprung."""
+        left = sorted(self._traps)
+        self._traps.clear()
+        return left
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._serve())
+
+    async def _serve(self) -> None:
+        # The certificate is the cluster's own, and what is tested is not who it belongs to.
+        connector = TCPConnector(ssl=False, limit=0)
+        timeout = ClientTimeout(total=None, sock_connect=5)
+        async with ClientSession(connector=connector, timeout=timeout, auto_decompress=False) as up:
+            app = web.Application(client_max_size=2**26)
+
+            async def pass_on(request: web.Request) -> web.StreamResponse:
+                return await self._pass_on(up, request)
+
+            app.router.add_route("*", "/{path:.*}", pass_on)
+            runner = web.AppRunner(app, shutdown_timeout=0.1)
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", self._port).start()
+            self._ready.set()
+            await self._over.wait()
+            self._silence = Silence.NOTHING
+            for each in tuple(self._watches):
+                each.cancel()
+            await runner.cleanup()
+
+    async def _pass_on(self, up: ClientSession, request: web.Request) -> web.StreamResponse:
+        watching = request.query.get("watch") in ("true", "1")
+        body = await request.read()
+        await self._heard(watching=watching)
+        if _refusable(request) in self._refused:
+            return web.json_response(_unavailable(), status=503)
+        trap = self._trap_of(request)
+        if trap is not None and trap[0] is Moment.BEFORE:
+            return self._sprung(request, trap[1])
+        headers = {k: v for k, v in request.headers.items() if k.lower() not in _HOP_BY_HOP}
+        try:
+            answer = await up.request(
+                request.method, self._server + request.raw_path, headers=headers, data=body or None
+            )
+        except (ClientError, TimeoutError):
+            return _dropped(request)
+        async with answer:
+            given = {k: v for k, v in answer.headers.items() if k.lower() not in _HOP_BY_HOP}
+            if watching:
+                told = web.StreamResponse(status=answer.status, headers=given)
+                return await self._relay(request, answer.content, told)
+            try:
+                content = await answer.read()
+            except (ClientError, TimeoutError):
+                return _dropped(request)
+        if trap is not None:
+            return self._sprung(request, trap[1])
+        await self._heard(watching=False)
+        return web.Response(status=answer.status, headers=given, body=content)
+
+    async def _relay(
+        self, request: web.Request, source: StreamReader, told: web.StreamResponse
+    ) -> web.StreamResponse:
+        async def pump() -> None:
+            await told.prepare(request)
+            async for part in source.iter_any():
+                await self._heard(watching=True)
+                await told.write(part)
+
+        pumping = asyncio.ensure_future(pump())
+        self._watches.add(pumping)
+        try:
+            await pumping
+        except (ClientError, TimeoutError, ConnectionError, asyncio.CancelledError):
+            _drop(request)
+        finally:
+            self._watches.discard(pumping)
+        return told
+
+    async def _heard(self, *, watching: bool) -> None:
+        swallowing = {Silence.ALL, Silence.WATCHES} if watching else {Silence.ALL}
+        while self._silence in swallowing:  # noqa: ASYNC110 - set from another thread
+            await asyncio.sleep(0.1)
+
+    def _trap_of(self, request: web.Request) -> tuple[Moment, Callable[[], object]] | None:
+        found = _OBJECT.search(request.path)
+        if found is None or request.method != "PATCH" or "dryRun" in request.query:
+            return None
+        return self._traps.pop(found["name"], None)
+
+    def _sprung(self, request: web.Request, act: Callable[[], object]) -> web.Response:
+        act()
+        return _dropped(request)
+
+
+def _refusable(request: web.Request) -> str | None:
+    found = _DEPLOYMENT.search(request.path)
+    if found is None or request.method != "PATCH" or "dryRun" in request.query:
+        return None
+    return found["name"]
+
+
+def _drop(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def _dropped(request: web.Request) -> web.Response:
+    _drop(request)
+    return web.Response(status=502)
+
+
+def _unavailable() -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Status",
+        "status": "Failure",
+        "reason": "ServiceUnavailable",
+        "message": "the test lets no write of this Deployment through",
+        "code": 503,
+    }
