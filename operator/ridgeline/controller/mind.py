@@ -34,9 +34,14 @@ class Pauses:
     seen_at: float | None = None
 
     def seen(self, stage_at: float, *, paused: bool, now: float) -> float:
-        """Take note of a moment; return the seconds until now."""
+        """Take note of a moment; return the seconds until now.
+
+        A pause that is there when the stage is first seen (by a successor, say) counts from the
+        stage's begin: nobody knows better, and too long a wait does less harm than a wrong blame.
+        """
         if stage_at != self.stage_at:
-            self.stage_at, self.seconds, self.seen_at = stage_at, 0.0, None
+            self.stage_at, self.seconds = stage_at, 0.0
+            self.seen_at = stage_at if paused else None
         if self.seen_at is not None:
             self.seconds += max(0.0, now - self.seen_at)
         self.seen_at = now if paused else None

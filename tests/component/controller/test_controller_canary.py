@@ -296,6 +296,21 @@ async def test_a_person_who_pauses_a_roll_is_waited_for_and_named_nowhere_as_a_f
     assert await world.run(600, until=world.finished("eagle2"))
 
 
+async def test_a_successor_counts_a_pause_that_it_finds_from_the_begin_of_the_stage() -> None:
+    world = await with_canary()
+    world.cluster.force("llama", "eagle2")
+    assert await world.run(300, until=stands(world, "Rolling"))
+    world.cluster.force("llama", None)
+    world.cluster.pause("llama", True)
+    await world.run(3 * 3600)
+    world.kill(world.process)
+    world.start()
+    await world.run(60)
+    world.cluster.pause("llama", False)
+    assert await world.run(600, until=world.finished("eagle2"))
+    assert "quarantine" not in world.status()
+
+
 async def test_a_profile_is_not_blamed_for_what_git_broke_while_it_rolled() -> None:
     world = await quiet()
     world.cluster.edit_serving("llama", spec(rollout={"canary": {"when": "Never"}}))
