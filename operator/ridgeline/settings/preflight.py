@@ -20,6 +20,7 @@ from ridgeline.engine.container import Container, known_environment
 from ridgeline.engine.contract import EngineContract
 from ridgeline.engine.findings import Finding, worst_first
 from ridgeline.engine.speculative_config import Profile, config_of
+from ridgeline.settings.preflight_adaptive import adaptive_findings
 from ridgeline.settings.preflight_models import (
     catalogued_draft,
     catalogued_target,
@@ -106,9 +107,31 @@ def findings_by_profile(
     return tuple(
         (
             name,
-            worst_first((*findings_of(subject), *_beyond(container, named[name], subject, around))),
+            worst_first(
+                (
+                    *findings_of_subject(subject, named[name], around),
+                    *_empty_text(container, subject),
+                )
+            ),
         )
         for name, subject in subjects_of(container, profiles, contract, around)
+    )
+
+
+def findings_of_subject(subject: Subject, profile: Profile, around: Around) -> tuple[Finding, ...]:
+    """Return what is wrong with one server, in the order of the checks.
+
+    Args:
+        subject: The server.
+        profile: What its config says, as far as a profile can.
+        around: What else is known.
+    """
+    accelerator = around.hardware.accelerator if around.hardware is not None else None
+    return (
+        *findings_of(subject),
+        *pair_findings(profile, around.model),
+        *share_findings(subject),
+        *adaptive_findings(subject, accelerator),
     )
 
 
@@ -119,13 +142,10 @@ def words_without_profile(container: Container) -> tuple[str, ...]:
     return tuple(expanded(word, environment) for word in container.words)
 
 
-def _beyond(
-    container: Container, profile: Profile, subject: Subject, around: Around
-) -> Iterator[Finding]:
-    """Yield what the engine's checks do not look at: pairs, memory's share, the empty text."""
-    yield from pair_findings(profile, around.model)
-    yield from share_findings(subject)
-    # A launcher leaves the flag out where the item is empty; the kubelet hands it over.
-    empty = subject.config is None
-    if empty and any(_BY_KUBELET in word for word in container.words):
+def _empty_text(container: Container, subject: Subject) -> Iterator[Finding]:
+    """Yield that a release does not take the empty text for no speculation.
+
+    A launcher leaves the flag out where the item is empty; the kubelet hands it over.
+    """
+    if subject.config is None and any(_BY_KUBELET in word for word in container.words):
         yield from check_text("", subject.contract)

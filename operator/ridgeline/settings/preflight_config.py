@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ridgeline.engine.check_all import findings_of
 from ridgeline.engine.check_subject import Subject
 from ridgeline.engine.container import Container
 from ridgeline.engine.contract import EngineContract
 from ridgeline.engine.findings import Finding, worst_first
 from ridgeline.engine.speculative_config import VLLM_METHOD, Profile
-from ridgeline.settings.preflight import NOTHING_KNOWN, Around, subjects_of
-from ridgeline.settings.preflight_models import pair_findings
-from ridgeline.settings.preflight_room import share_findings
+from ridgeline.settings.preflight import NOTHING_KNOWN, Around, findings_of_subject, subjects_of
 from ridgeline.terms.methods import Method
 
 OWN: Final = "its own"
@@ -42,9 +39,7 @@ def findings_of_config(
     profiles = (profile, _NONE) if profile.method.speculates else (profile,)
     subject = dict(subjects_of(container, profiles, contract, around))[OWN]
     subject = replace(subject, config=config)
-    return worst_first(
-        (*findings_of(subject), *pair_findings(profile, around.model), *share_findings(subject))
-    )
+    return worst_first(findings_of_subject(subject, profile, around))
 
 
 def _profile(config: Mapping[str, object] | None, contract: EngineContract) -> Profile:

@@ -24,8 +24,30 @@ def catalogued_target(model: TargetModel) -> CheckedModel:
         name=model.shape.name,
         vocabulary=model.shape.vocabulary,
         hidden=model.shape.hidden,
+        model_type=_family(facts.name) if facts is not None else "",
         mtp_layers=facts.mtp_layers if facts is not None else None,
     )
+
+
+_FAMILIES: Final = (
+    ("gpt-oss", "gpt_oss"),
+    ("qwen3", "qwen3"),
+    ("qwen2", "qwen2"),
+    ("llama", "llama"),
+    ("vicuna", "llama"),
+    ("mixtral", "mixtral"),
+    ("mistral", "mistral"),
+    ("gemma-2", "gemma2"),
+    ("gemma-3", "gemma3"),
+    ("phi-", "phi3"),
+)
+"""What a name of the catalogue contains, and how the `model_type` of its `config.json` begins."""
+
+
+def _family(name: str) -> str:
+    """Return how a model's `model_type` begins; empty where its name does not tell."""
+    plain = name.casefold()
+    return next((family for part, family in _FAMILIES if part in plain), "")
 
 
 def catalogued_draft(profile: Profile) -> CheckedModel | None:
