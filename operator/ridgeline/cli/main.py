@@ -9,9 +9,12 @@ from typing import Annotated
 import typer
 
 from ridgeline import __version__
+from ridgeline.cli.advise import EPILOG as ADVISE_EPILOG
+from ridgeline.cli.advise import advise
 from ridgeline.cli.check import check
 from ridgeline.cli.cutoff import cutoff
 from ridgeline.cli.lint import lint
+from ridgeline.cli.model import app as model_app
 from ridgeline.cli.record import app as record_app
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.controller.logs import configure_logging
@@ -29,6 +32,8 @@ app = typer.Typer(
 )
 
 app.add_typer(record_app, name="record")
+app.add_typer(model_app, name="model")
+app.command(epilog=ADVISE_EPILOG)(advise)
 app.command()(cutoff)
 app.command()(lint)
 app.command()(check)
