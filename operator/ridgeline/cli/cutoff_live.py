@@ -1,17 +1,13 @@
 """`kubectl ridgeline cutoff`: the cut-offs of a serving in a cluster."""
 
 import asyncio
-import sys
-from typing import Annotated, NoReturn
 
-import typer
-
-from ridgeline import __version__
 from ridgeline.api.errors import InvalidServing
-from ridgeline.cli.connection import no_serving, usual_kubeconfig
+from ridgeline.cli.connection import no_serving
 from ridgeline.cli.cutoff_facts import Stated, report_of_serving
 from ridgeline.cli.cutoff_flags import FlagError
 from ridgeline.cli.cutoff_output import AsJson, PlotFile, check_plot, put_out
+from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.listing import relist
@@ -25,15 +21,11 @@ from ridgeline.render.plots import PlotsNeedMatplotlibError
 
 
 def cutoff(
-    name: Annotated[str, typer.Argument(help="Name of the SpeculativeServing.")],
-    namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", help="Its namespace; else the context's.")
-    ] = None,
+    name: ServingName,
+    namespace: Namespace = None,
     as_json: AsJson = False,
     plot: PlotFile = None,
-    kubeconfig: Annotated[
-        str | None, typer.Option(envvar="KUBECONFIG", help="Kubeconfig file.")
-    ] = None,
+    kubeconfig: Kubeconfig = None,
 ) -> None:
     """Show which profile of a serving is best at which concurrency, how sure that is, and why.
 
@@ -43,23 +35,19 @@ def cutoff(
         check_plot(plot)
         put_out(asyncio.run(_report(namespace, name, kubeconfig)), as_json=as_json, plot=plot)
     except FlagError as error:
-        _fail(str(error), status=2)
+        fail(str(error), status=2)
     except (ClusterError, PlotsNeedMatplotlibError) as error:
-        _fail(str(error), status=1)
+        fail(str(error), status=1)
     except InvalidServing as error:
-        _fail(f"{name}: {error}", status=1)
+        fail(f"{name}: {error}", status=1)
 
 
 async def _report(namespace: str | None, name: str, kubeconfig: str | None) -> CutoffReport:
-    path = kubeconfig or usual_kubeconfig()
-    where = namespace or await KubernetesApi.usual_namespace(path)
-    api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
-    try:
-        return await live_report(api, where, name)
-    except NotFoundError as error:
-        raise no_serving(where, name) from error
-    finally:
-        await api.close()
+    async with connected(kubeconfig, namespace) as (api, where):
+        try:
+            return await live_report(api, where, name)
+        except NotFoundError as error:
+            raise no_serving(where, name) from error
 
 
 async def live_report(api: KubernetesApi, namespace: str, name: str) -> CutoffReport:
@@ -83,8 +71,3 @@ async def live_report(api: KubernetesApi, namespace: str, name: str) -> CutoffRe
         Knowledge(around),
         Stated(),
     )
-
-
-def _fail(message: str, *, status: int) -> NoReturn:
-    typer.echo(f"kubectl ridgeline: {message}", err=True)
-    sys.exit(status)

@@ -2,20 +2,19 @@
 
 import asyncio
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from ridgeline import __version__
-from ridgeline.cli.connection import no_serving, usual_kubeconfig
+from ridgeline.cli.connection import no_serving
 from ridgeline.cli.cutoff_live import cutoff
+from ridgeline.cli.orders import force, resume, suspend
 from ridgeline.cli.page import explanation_page
+from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail, serving_of
 from ridgeline.cli.prometheus_flags import endpoint_of_flag
-from ridgeline.cluster.api import KubernetesApi
+from ridgeline.cli.status import history, status
 from ridgeline.cluster.errors import ClusterError, NotFoundError
-from ridgeline.cluster.look import LookApi
-from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.target import TargetApi
 from ridgeline.controller.clock import system_clock
 from ridgeline.controller.explain import explain as explain_serving
@@ -30,7 +29,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.command()(status)
+app.command()(history)
 app.command()(cutoff)
+app.command()(force)
+app.command()(suspend)
+app.command()(resume)
 
 
 @app.callback()
@@ -40,10 +44,8 @@ def main() -> None:
 
 @app.command()
 def explain(
-    name: Annotated[str, typer.Argument(help="Name of the SpeculativeServing.")],
-    namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", help="Its namespace; else the context's.")
-    ] = None,
+    name: ServingName,
+    namespace: Namespace = None,
     prometheus: Annotated[
         str | None,
         typer.Option(help="Address of Prometheus, to compare live numbers."),
@@ -51,19 +53,17 @@ def explain(
     window: Annotated[
         int, typer.Option(min=4, max=3600, help="Rate window of the live numbers, in seconds.")
     ] = 120,
-    kubeconfig: Annotated[
-        str | None, typer.Option(envvar="KUBECONFIG", help="Kubeconfig file.")
-    ] = None,
+    kubeconfig: Kubeconfig = None,
 ) -> None:
     """Show what a serving does, why, where its settings come from, and what happened to it."""
     try:
         endpoint = endpoint_of_flag(prometheus, name="explain") if prometheus else None
     except ValueError as error:
-        _fail(str(error), status=2)
+        fail(str(error), status=2)
     try:
         asyncio.run(_explain(namespace, name, kubeconfig, endpoint, window))
     except ClusterError as error:
-        _fail(str(error))
+        fail(str(error))
 
 
 async def _explain(
@@ -73,34 +73,28 @@ async def _explain(
     endpoint: Endpoint | None,
     window: int,
 ) -> None:
-    path = kubeconfig or usual_kubeconfig()
-    where = namespace or await KubernetesApi.usual_namespace(path)
-    api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
     reader = TelemetryReader(endpoint, window_seconds=window) if endpoint else None
     try:
-        explanation = await explain_serving(api, where, name, reader, system_clock())
-    except NotFoundError as error:
-        raise no_serving(where, name) from error
+        async with connected(kubeconfig, namespace) as (api, where):
+            try:
+                explanation = await explain_serving(api, where, name, reader, system_clock())
+            except NotFoundError as error:
+                raise no_serving(where, name) from error
     finally:
         if reader is not None:
             await reader.close()
-        await api.close()
     width = None if sys.stdout.isatty() else 160
     Console(width=width).print(explanation_page(explanation))
 
 
 @app.command()
 def release(
-    name: Annotated[str, typer.Argument(help="Name of the SpeculativeServing.")],
-    namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", help="Its namespace; else the context's.")
-    ] = None,
+    name: ServingName,
+    namespace: Namespace = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Also when the serving is not suspended.")
     ] = False,
-    kubeconfig: Annotated[
-        str | None, typer.Option(envvar="KUBECONFIG", help="Kubeconfig file.")
-    ] = None,
+    kubeconfig: Kubeconfig = None,
 ) -> None:
     """Give up what the operator owns in a serving's target: Git's default applies again.
 
@@ -110,16 +104,13 @@ def release(
     try:
         released = asyncio.run(_release(namespace, name, kubeconfig, yes=yes))
     except ClusterError as error:
-        _fail(str(error))
+        fail(str(error))
     typer.echo(f"deployment {released} released: env item, label and annotation are Git's again")
 
 
 async def _release(namespace: str | None, name: str, kubeconfig: str | None, *, yes: bool) -> str:
-    path = kubeconfig or usual_kubeconfig()
-    where = namespace or await KubernetesApi.usual_namespace(path)
-    api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
-    try:
-        serving = await _serving(api, where, name)
+    async with connected(kubeconfig, namespace) as (api, where):
+        serving = await serving_of(api, where, name)
         if not (yes or serving.spec.get("suspend")):
             raise ClusterError(
                 f"{where}/{name} is not suspended: set spec.suspend to true first, or repeat with "
@@ -128,18 +119,4 @@ async def _release(namespace: str | None, name: str, kubeconfig: str | None, *, 
         targets = TargetApi(api)
         target = (serving.spec.get("targetRef") or {}).get("name", "")
         deployment = await targets.release(await targets.read(where, str(target)))
-    finally:
-        await api.close()
     return deployment.name
-
-
-async def _serving(api: KubernetesApi, namespace: str, name: str) -> ServingObject:
-    try:
-        return await LookApi(api).serving(namespace, name)
-    except NotFoundError as error:
-        raise no_serving(namespace, name) from error
-
-
-def _fail(message: str, *, status: int = 1) -> NoReturn:
-    typer.echo(f"kubectl ridgeline: {message}", err=True)
-    sys.exit(status)

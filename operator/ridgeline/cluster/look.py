@@ -23,6 +23,20 @@ class LookApi:
         path = path_of(API_VERSION, SERVING_PLURAL, namespace, name)
         return trim_serving(await self._api.request("GET", path))
 
+    async def servings(self, namespace: str | None) -> tuple[ServingObject, ...]:
+        """Read the servings of a namespace (`None`: of all), by namespace and name.
+
+        Raises:
+            ClusterError: See `errors`.
+        """
+        path = path_of(API_VERSION, SERVING_PLURAL, namespace)
+        found = [
+            trim_serving(body)
+            async for page in self._api.pages(path, page_size=500)
+            for body in page
+        ]
+        return tuple(sorted(found, key=lambda each: (each.namespace, each.name)))
+
     async def events(self, serving: ServingObject) -> tuple[dict[str, Any], ...]:
         """Read the Events of a serving, from the oldest to the newest.
 

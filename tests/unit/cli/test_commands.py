@@ -90,3 +90,30 @@ def test_a_port_in_use_is_told_in_one_line(tmp_path: Path, kubeconfig: Path) -> 
         result = CliRunner().invoke(ridgeline, arguments)
     assert result.exit_code == 1
     assert f"port {port} cannot be served" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["force", "llama"], "name the profile to run, or --off"),
+        (["force", "llama", "none", "--off"], "name the profile to run, or --off"),
+        (["status", "llama", "-A"], "not both"),
+        (["status", "--watch", "-o", "json"], "--watch shows a table"),
+        (["status", "-o", "csv"], "csv"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_asked(words: list[str], said: str) -> None:
+    result = CliRunner().invoke(kubectl, words)
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+@pytest.mark.parametrize("command", ["status", "history", "suspend", "resume", "force"])
+def test_every_verb_tells_in_one_line_that_the_server_is_not_there(
+    kubeconfig: Path, command: str
+) -> None:
+    more = ["none"] if command == "force" else []
+    result = CliRunner().invoke(kubectl, [command, "x", *more, "--kubeconfig", str(kubeconfig)])
+    assert result.exit_code == 1
+    assert "did not answer" in result.output
+    assert len(result.output.strip().splitlines()) == 1
