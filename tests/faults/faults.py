@@ -27,13 +27,13 @@ NODE_OUTAGE_S: Final = 75.0
 
 
 def _operator_killed(stage: Stage) -> None:
-    stage.operator.kill()
+    stage.kill_operator()
     stage.release()
     stage.start_operator()
 
 
 def _operator_gone(stage: Stage) -> None:
-    stage.operator.kill()
+    stage.kill_operator()
     stage.release()
     rest(2 * OUTAGE_S)
     stage.start_operator()
@@ -42,22 +42,20 @@ def _operator_gone(stage: Stage) -> None:
 def _killed_at_writes(moment: Moment) -> Fault:
     def strike(stage: Stage) -> None:
         for step in STEPS:
-            stage.gateway.trap(step.name, moment, stage.operator.kill)
+            stage.gateway.trap(step.name, moment, stage.kill_operator)
         stage.release()
         with contextlib.suppress(TimeoutError):
             wait_until(lambda: _alive_again(stage), "a kill at each", timeout_s=3 * OUTAGE_S)
         for name in stage.gateway.forget_traps():
             stage.notes.append(f"{name}: nothing was written any more")
-        if not stage.operator.running:
-            stage.start_operator()
+        stage.start_operator()
 
     return strike
 
 
 def _alive_again(stage: Stage) -> bool:
-    if not stage.operator.running:
-        stage.start_operator()
-    return stage.gateway.trapped
+    stage.start_operator()
+    return stage.gateway.all_sprung()
 
 
 def _api_restarted(stage: Stage) -> None:

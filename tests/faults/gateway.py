@@ -100,8 +100,7 @@ class Gateway:
         """
         self._traps[name] = (moment, act)
 
-    @property
-    def trapped(self) -> bool:
+    def all_sprung(self) -> bool:
         """Whether every trap has been sprung."""
         return not self._traps
 

@@ -7,6 +7,7 @@ import json
 import os
 import struct
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -51,12 +52,20 @@ class Stage:
     api: Api
     before: dict[str, Object] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def start_operator(self) -> None:
-        """Start the operator, under the wall clock that `step_clock` shifts."""
+        """Start the operator where it does not run, under a wall clock for `step_clock`."""
         shift = f"RIDGELINE_CLOCK_SHIFT={self.clock}"
         found = os.pathsep.join((str(CLOCK_FOLDER), os.environ.get("PYTHONPATH", "")))
-        self.operator.start(("env", f"PYTHONPATH={found}", shift))
+        with self._lock:
+            if not self.operator.running:
+                self.operator.start(("env", f"PYTHONPATH={found}", shift))
+
+    def kill_operator(self) -> None:
+        """SIGKILL, from any thread."""
+        with self._lock:
+            self.operator.kill()
 
     def step_clock(self, seconds: float) -> None:
         """Set the operator's wall clock that far from the machine's, also while it runs."""

@@ -40,8 +40,10 @@ async def server(heard: list[str]) -> AsyncIterator[TestServer]:
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)
-    async with TestServer(app) as started:
-        yield started
+    started = TestServer(app)
+    await started.start_server()
+    yield started
+    await started.close()
 
 
 @pytest.fixture
@@ -104,12 +106,12 @@ async def test_a_trap_strikes_once_before_or_after_a_write(
     async with client.get(path) as read:
         assert read.status == 200
     heard.clear()
-    assert not gateway.trapped
+    assert not gateway.all_sprung()
     with pytest.raises(ClientError):
         await _patch(client, path)
     assert struck == ["now"]
     assert len(heard) == arrived
-    assert gateway.trapped
+    assert gateway.all_sprung()
     assert (await _patch(client, path))[0] == 200
     assert struck == ["now"]
 

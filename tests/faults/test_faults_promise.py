@@ -14,7 +14,7 @@ from tests.scene.manifests import Scene
 
 Object = dict[str, Any]
 
-GIT = {"f:spec": {"f:replicas": {}, "f:template": {"f:spec": {"f:nodeSelector": {}}}}}
+GIT: Object = {"f:spec": {"f:replicas": {}, "f:template": {"f:spec": {"f:nodeSelector": {}}}}}
 ITEM = 'k:{"name":"SPECULATION_CONFIG"}'
 OURS = {
     "f:metadata": {"f:annotations": {f"f:{SERVING_ANNOTATION}": {}}},
