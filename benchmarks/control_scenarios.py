@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ridgeline.costmodel.curve import Curve
+from ridgeline.sim.compare.case import stretched, thinned
 from ridgeline.sim.requests.engines import ClosedLoop, Serving
 from ridgeline.sim.requests.fleet import RollSettings
 from ridgeline.sim.requests.published import FAMILIES, NONE, SPECULATING
@@ -210,29 +211,6 @@ def prepare(scenario: Scenario, seed: int) -> Prepared:
         demand_by_minute=by_minute,
         peak=_peak(by_minute) / demand,
         pod_seconds=pod,
-    )
-
-
-def stretched(speculating: Curve, none: Curve, error: float) -> Curve:
-    """Return the speculating curve with its gain stretched along concurrency by 1 + error."""
-    speeds = []
-    best = 0.0
-    for batch in speculating.concurrency:
-        at = batch / (1.0 + error)
-        gain = speculating.tokens_at(at) / none.tokens_at(at)
-        best = max(best, none.tokens_at(batch) * gain)
-        speeds.append(best)
-    return replace(speculating, tokens_per_second=tuple(speeds))
-
-
-def thinned(curve: Curve, every: int = 4) -> Curve:
-    """Return a curve with fewer points: the last one stays."""
-    last = len(curve.concurrency) - 1
-    kept = sorted({*range(0, last, every), last})
-    return Curve(
-        profile=curve.profile,
-        concurrency=tuple(curve.concurrency[each] for each in kept),
-        tokens_per_second=tuple(curve.tokens_per_second[each] for each in kept),
     )
 
 

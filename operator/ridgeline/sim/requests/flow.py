@@ -67,7 +67,7 @@ def flow_of_demand(
     seconds: float,
     rng: np.random.Generator,
 ) -> Flow:
-    """Return the flow of a demand, with the noise that the chance of arrivals and sizes makes.
+    """Return the flow of a demand over a week, with its noise.
 
     Args:
         demand: Demand as a share of the cut-off demand.
@@ -77,13 +77,18 @@ def flow_of_demand(
         rng: Source of randomness.
     """
     starts = np.arange(0.0, seconds, TICK_SECONDS)
-    level = demand.realised(starts, rng) * cutoff_tokens_per_second
+    return flow_of_level(demand.realised(starts, rng) * cutoff_tokens_per_second, mix, rng)
+
+
+def flow_of_level(level: Floats, mix: SizeMix, rng: np.random.Generator) -> Flow:
+    """Return the flow of a level of tokens/s per tick, with the noise of arrivals and sizes.
+
+    A Poisson number of answers arrives in a tick, each of a random length.
+    """
     counts = level * TICK_SECONDS / mix.output
-    # A Poisson number of answers, each of a random length.
     deviation = np.sqrt(counts * (1.0 + mix.output_variation**2)) * mix.output / TICK_SECONDS
-    noisy = level + deviation * rng.standard_normal(len(level))
     return Flow(
-        tokens_per_second=np.maximum(noisy, 0.0),
+        tokens_per_second=np.maximum(level + deviation * rng.standard_normal(len(level)), 0.0),
         prompt=mix.prompt,
         output=mix.output,
         held_prompt=mix.prompt,

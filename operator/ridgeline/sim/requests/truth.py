@@ -112,9 +112,11 @@ class Truth:
         most = float(speeds[min(room, self.max_seqs)])
         return np.asarray(np.minimum(speeds, most), dtype=np.float64)
 
-    def curve(self, profile: str, *, prompt: float, output: float) -> Curve:
+    def curve(
+        self, profile: str, *, prompt: float, output: float, held: tuple[float, float] | None = None
+    ) -> Curve:
         """Return the same as a curve, as a controller that knew the truth would have it."""
-        speeds = self.speeds(profile, prompt=prompt, output=output)
+        speeds = self.speeds(profile, prompt=prompt, output=output, held=held)
         return Curve(
             profile=profile,
             concurrency=tuple(float(each) for each in range(1, self.max_seqs + 1)),

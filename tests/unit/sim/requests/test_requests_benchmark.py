@@ -7,7 +7,8 @@ import pytest
 from benchmarks import control, control_run
 from benchmarks.control_rivals import RIVALS, Threshold, Windows
 from benchmarks.control_run import BOUND, CellOfSeed, Outcome, rows, run_cell
-from benchmarks.control_scenarios import further, headline, prepare, stretched
+from benchmarks.control_scenarios import further, headline, prepare
+from ridgeline.sim.compare.case import stretched
 from ridgeline.sim.requests import bound
 from ridgeline.sim.requests.controller import Observation
 from ridgeline.sim.requests.traffic import DAY, Demand
