@@ -83,19 +83,10 @@ def report_of_serving(
         knowledge: What surrounds it.
         stated: A person's word.
     """
-    profiles = tuple(_with_acceptance(each, stated) for each in profiles_of(spec))
-    target, notes = _readable(spec, profiles, deployment)
-    basis = _with_engine(knowledge.basis(serving, spec, target, pods), stated)
+    profiles, basis, notes = basis_of_serving(serving, spec, deployment, pods, knowledge, stated)
     learned = slow_memory_of(serving.status).learned
     accelerator = basis.accelerator
-    inputs = GoodputInputs(
-        accelerator=accelerator if isinstance(accelerator, Problem) else accelerator.accelerator,
-        model=basis.model,
-        precision=basis.precision,
-        served=basis.served,
-        engine_version=basis.engine_version,
-        learned=learned,
-    )
+    inputs = inputs_of(basis, learned)
     question = question_of(profiles, inputs, stated)
     settings = policy_settings(
         basis,
@@ -116,6 +107,43 @@ def report_of_serving(
             precision=basis.precision_because,
             notes=notes,
         ),
+    )
+
+
+def basis_of_serving(
+    serving: ServingObject,
+    spec: SpeculativeServingSpec,
+    deployment: DeploymentObject | None,
+    pods: tuple[PodObject, ...],
+    knowledge: Knowledge,
+    stated: Stated,
+) -> tuple[tuple[Profile, ...], Basis, tuple[tuple[str, str], ...]]:
+    """Return a serving's profiles, what its cut-offs rest on, and notes for a person.
+
+    Args:
+        serving: The serving with its status.
+        spec: Its spec.
+        deployment: Its target; `None` when there is none.
+        pods: The target's Pods.
+        knowledge: What surrounds it.
+        stated: A person's word.
+    """
+    profiles = tuple(_with_acceptance(each, stated) for each in profiles_of(spec))
+    target, notes = _readable(spec, profiles, deployment)
+    basis = _with_engine(knowledge.basis(serving, spec, target, pods), stated)
+    return profiles, basis, notes
+
+
+def inputs_of(basis: Basis, learned: Learned | None) -> GoodputInputs:
+    """Return what the Goodput strategy rests on beside the profiles."""
+    accelerator = basis.accelerator
+    return GoodputInputs(
+        accelerator=accelerator if isinstance(accelerator, Problem) else accelerator.accelerator,
+        model=basis.model,
+        precision=basis.precision,
+        served=basis.served,
+        engine_version=basis.engine_version,
+        learned=learned,
     )
 
 
