@@ -60,12 +60,16 @@ class TimeMetrics:
             self._tick.labels(phase.value).observe(seconds)
             self._spent[phase] = 0.0
 
+    def lagged(self, seconds: float) -> None:
+        """Record by how much a task of the event loop was late."""
+        self._lag.observe(max(0.0, seconds))
+
     async def measure_lag(self) -> None:
         """Measure the event loop until cancelled."""
         while True:
             asked = stopwatch()
             await asyncio.sleep(LAG_SECONDS)
-            self._lag.observe(max(0.0, stopwatch() - asked - LAG_SECONDS))
+            self.lagged(stopwatch() - asked - LAG_SECONDS)
 
 
 class _Span:

@@ -85,6 +85,7 @@ class ObservedOperator:
         with metrics.time.phase(Phase.READ):
             pass
         metrics.time.tick_ended()
+        metrics.time.lagged(0.002)
         metrics.api.called("list", "pods", "200")
         metrics.api.called("watch", "pods", "none")
         metrics.api.heard("pods", "*")
