@@ -115,15 +115,16 @@ def around_of(server: Server | None, spec: SpeculativeServingSpec | None, said: 
     found = said.model or target_model(told, served_model(words))
     model = None if isinstance(found, Problem) else found
     pod = server.pod.spec if server is not None else {}
-    accelerator = accelerator_of(pod, spec, said)
+    gpu = accelerator_of(pod, spec, said)
+    accelerator = gpu.accelerator if isinstance(gpu, ResolvedAccelerator) else None
     hardware = None
-    if model is not None and isinstance(accelerator, ResolvedAccelerator):
+    if model is not None and accelerator is not None:
         hardware = Hardware(
-            accelerator=accelerator.accelerator,
+            accelerator=accelerator,
             model=model,
             precision=told.precision if told is not None else None,
         )
-    return Around(model=model, hardware=hardware, target=said.target)
+    return Around(model=model, hardware=hardware, accelerator=accelerator, target=said.target)
 
 
 def accelerator_of(

@@ -32,6 +32,7 @@ class Server:
         written: Its own command line and `env`, as the operator sees them.
         container: The same with the variables of given ConfigMaps and the words of its `--config`
             file.
+        defaults_known: Whether everything that `envFrom` names was given.
         findings: What is wrong with how it is written.
     """
 
@@ -39,6 +40,7 @@ class Server:
     body: Mapping[str, Any]
     written: Container
     container: Container
+    defaults_known: bool
     findings: tuple[Finding, ...]
 
     @property
@@ -81,7 +83,12 @@ def _server(pod: PodOf, body: Mapping[str, Any], manifests: Manifests) -> Server
     container = replace(written, env=given)
     container = _with_file(container, pod, body, manifests, findings)
     return Server(
-        pod=pod, body=body, written=written, container=container, findings=tuple(findings)
+        pod=pod,
+        body=body,
+        written=written,
+        container=container,
+        defaults_known=_all_given(body, manifests, namespace),
+        findings=tuple(findings),
     )
 
 
@@ -134,6 +141,14 @@ def _given(body: Mapping[str, Any], manifests: Manifests, namespace: str) -> Ite
         prefix = text(source.get("prefix"))
         for key, value in (data or {}).items():
             yield EnvItem(name=prefix + key, value=value.replace("$", "$$"))
+
+
+def _all_given(body: Mapping[str, Any], manifests: Manifests, namespace: str) -> bool:
+    names = (
+        text(mapping(each.get("configMapRef")).get("name"))
+        for each in mappings(body.get("envFrom"))
+    )
+    return all(manifests.config_map(name, namespace) is not None for name in names)
 
 
 def _looked_up(

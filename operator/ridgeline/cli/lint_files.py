@@ -111,15 +111,19 @@ def _files(path: str) -> Iterator[str]:
     if not is_folder:
         yield path
         return
-    below = (each for each in sorted(Path(path).rglob("*")) if each.suffix in _ENDINGS)
-    found = [str(each) for each in below if each.is_file() and not _hidden(each, Path(path))]
+    try:
+        found = [str(each) for each in sorted(Path(path).rglob("*")) if _is_ours(each, Path(path))]
+    except OSError as error:
+        raise LintInputError(f"{on_one_line(path)} cannot be read: {error.strerror}") from error
     if not found:
         raise LintInputError(f"{path} holds no file that ends in .yaml, .yml or .json")
     yield from found
 
 
-def _hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+def _is_ours(file: Path, folder: Path) -> bool:
+    """Tell whether a file below a folder is meant; what is hidden is not (`.git`, `.github`)."""
+    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return file.suffix in _ENDINGS and not hidden and file.is_file()
 
 
 def _read(path: str) -> Iterator[Document]:

@@ -12,7 +12,7 @@ from ridgeline.engine.check_subject import CONFIG_FLAG
 from ridgeline.engine.check_text import check_text
 from ridgeline.engine.container import known_environment
 from ridgeline.engine.contract import EngineContract
-from ridgeline.engine.findings import Finding, Severity, shown
+from ridgeline.engine.findings import Finding, Severity
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, LoadsCodeError
 from ridgeline.engine.spelling_quotes import on_one_line, repair
 from ridgeline.settings.preflight import Around
@@ -34,6 +34,8 @@ def own_findings(server: Server, release: Release, around: Around) -> tuple[Find
     found = script.mentions if script is not None and scripted else _of_words(server)
     own = [each for each in found if not _is_reference(each)]
     told = tuple(_about_script(own)) if scripted else ()
+    if script is not None and scripted:
+        own = [each for each in own if not _from_variable(each, script.text)]
     texts = tuple(each for mention in own for each in _text(mention, release.contract))
     if texts:
         return (*told, *texts)
@@ -65,6 +67,14 @@ def _of_words(server: Server) -> tuple[Mention, ...]:
 def _is_reference(mention: Mention) -> bool:
     value = mention.value or ""
     return PROFILE_ENV in mention.unknown or f"${PROFILE_ENV}" in value.replace("{", "")
+
+
+def _from_variable(mention: Mention, script: str) -> bool:
+    """Tell whether a script's shell puts a value together that is no config as it stands."""
+    value = mention.value or ""
+    if mention.part is not Part.WHOLE or not _expands(script):
+        return False
+    return "$" in value and not value.lstrip().startswith("{")
 
 
 def _about_script(own: Sequence[Mention]) -> Iterator[Finding]:
@@ -113,7 +123,7 @@ def _refused(check: str, own: Sequence[Mention], message: str) -> Finding:
     return Finding(
         check=check,
         flag=own[0].name if own else CONFIG_FLAG,
-        value=shown(own[0].value)[1:-1] if own and own[0].value else "",
+        value=on_one_line(own[0].value) if own and own[0].value else "",
         consequence=consequence or message,
         fix=fix if consequence else "correct it",
         severity=Severity.ERROR,
@@ -122,8 +132,11 @@ def _refused(check: str, own: Sequence[Mention], message: str) -> Finding:
 
 def _expanded_by_shell(finding: Finding, script: str) -> bool:
     """Tell whether a finding is about a variable that the script's shell does expand."""
-    if finding.check != "VariableNotExpanded":
-        return False
+    return finding.check == "VariableNotExpanded" and _expands(script)
+
+
+def _expands(script: str) -> bool:
+    """Tell whether a script keeps no variable from its shell by single quotes."""
     return not any("$" in part for part in _in_single_quotes(script))
 
 

@@ -11,6 +11,7 @@ from ridgeline.cli.lint_around import Said, around_of, release_of, unknown_relea
 from ridgeline.cli.lint_containers import Server, servers_of
 from ridgeline.cli.lint_files import Document
 from ridgeline.cli.lint_findings import of_invalid, remarks_about
+from ridgeline.cli.lint_injection import injection_findings
 from ridgeline.cli.lint_manifests import OWN_KINDS, Manifests, Named, manifests_of
 from ridgeline.cli.lint_own import about_release, own_findings, speaks_of_speculation
 from ridgeline.cli.lint_servings import (
@@ -120,10 +121,12 @@ def _of_server(server: Server, targets: Mapping[int, Serving], said: Said) -> tu
     draft = said.draft("")
     around = replace(around, drafts={OWN: draft} if draft is not None else {})
     own = own_findings(server, release, around)
+    injected = () if serving is not None else tuple(injection_findings(server))
     unknown = unknown_release(server.container.image, release) if concerned else None
     if not concerned or not release.told:
         own = tuple(each for each in own if not about_release(each))
-    return (*server.findings, *((unknown,) if unknown is not None else ()), *own)
+    told = (unknown,) if unknown is not None else ()
+    return (*server.findings, *told, *injected, *own)
 
 
 def _of_policy(policy: Named, said: Said) -> Iterator[Finding]:

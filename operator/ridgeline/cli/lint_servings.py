@@ -11,6 +11,7 @@ from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.cli.lint_around import Release, Said, around_of, release_of
 from ridgeline.cli.lint_containers import Server
 from ridgeline.cli.lint_findings import of_invalid, of_message, remarks_about
+from ridgeline.cli.lint_injection import item_findings
 from ridgeline.cli.lint_manifests import Manifests, Named, PodOf, mapping
 from ridgeline.cli.lint_roll import roll_findings
 from ridgeline.cluster.objects import DeploymentObject, trim_deployment
@@ -27,7 +28,6 @@ from ridgeline.settings.policies import named_policy
 from ridgeline.settings.preflight import findings_by_profile
 from ridgeline.settings.resolve import profiles_of
 from ridgeline.settings.schedules import findings_of as schedule_findings_of
-from ridgeline.terms.names import PROFILE_ENV
 from ridgeline.terms.reasons import Reason
 
 DEPLOYMENT: Final = "Deployment"
@@ -164,29 +164,8 @@ def _injection(
 ) -> Iterator[Finding]:
     if isinstance(found, Problem):
         yield of_message(found.reason.value, f"{DEPLOYMENT} {deployment.name}", found.message)
-    if server is None:
-        return
-    has_item = any(each.name == PROFILE_ENV for each in server.written.env)
-    if has_item and not deployment.ours:
-        yield Finding(
-            check=Reason.FIELD_CONFLICT.value,
-            flag=f"env {PROFILE_ENV}",
-            value="",
-            consequence="the item stands in Git itself, also an equal one makes Git its owner: the "
-            "operator holds and never writes a profile",
-            fix=f"remove it, and give the default through envFrom: a ConfigMap that holds "
-            f'{PROFILE_ENV}: ""',
-            severity=Severity.ERROR,
-        )
-    if server.default:
-        yield Finding(
-            check="DefaultNotEmpty",
-            flag=f"envFrom {PROFILE_ENV}",
-            value=server.default if len(server.default) <= 80 else server.default[:79] + "…",
-            consequence="the operator takes the default for no speculation and does not read it",
-            fix=f'write {PROFILE_ENV}: "" in the ConfigMap, and make the config a profile',
-            severity=Severity.WARNING,
-        )
+    if server is not None:
+        yield from item_findings(server)
 
 
 def serving_remarks(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ridgeline.costmodel.accelerator import Accelerator
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.memory import Room
 from ridgeline.engine.args_expand import expanded
@@ -40,12 +41,14 @@ class Around:
     Attributes:
         model: The served model by the catalogue or a person's word; `None` when not known.
         hardware: What memory is reckoned with; `None` when model or GPU is not known.
+        accelerator: The GPU, where only that is known.
         target: What the served model's `config.json` tells; `None`: as the catalogue tells.
         drafts: The same of heads and draft models, by the profile's name.
     """
 
     model: TargetModel | None = None
     hardware: Hardware | None = None
+    accelerator: Accelerator | None = None
     target: CheckedModel | None = None
     drafts: Mapping[str, CheckedModel] = field(default_factory=dict)
 
@@ -126,7 +129,8 @@ def findings_of_subject(subject: Subject, profile: Profile, around: Around) -> t
         profile: What its config says, as far as a profile can.
         around: What else is known.
     """
-    accelerator = around.hardware.accelerator if around.hardware is not None else None
+    hardware = around.hardware
+    accelerator = hardware.accelerator if hardware is not None else around.accelerator
     return (
         *findings_of(subject),
         *pair_findings(profile, around.model),
