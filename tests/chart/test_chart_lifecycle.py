@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -13,7 +12,7 @@ import yaml
 
 from ridgeline.terms import names
 from tests.chart.rendering import CHART, NAMESPACE, VALUES, Chart, Object, of_kind, one
-from tests.cluster.paths import REPO, cache_dir
+from tests.cluster.paths import REPO
 
 FILES = (None, *sorted(path.stem for path in VALUES.glob("*.yaml")))
 UNINSTALL = REPO / "docs" / "how-to" / "uninstall.md"
@@ -95,16 +94,9 @@ def test_the_page_names_all_that_stays(defaults: list[Object], chart: Chart) -> 
 
 
 @pytest.fixture(scope="module")
-def helm3() -> Chart:
-    """Helm 3, where there is one."""
-    places = (os.environ.get("RIDGELINE_HELM3"), cache_dir() / "tools" / "helm3" / "helm")
-    binary = next((Path(each) for each in places if each and Path(each).is_file()), None)
-    if binary is None:
-        pytest.skip(
-            "no Helm 3: name one in RIDGELINE_HELM3, or "
-            "GOBIN=~/.cache/ridgeline/tools/helm3 go install helm.sh/helm/v3/cmd/helm@latest"
-        )
-    found = Chart(helm=binary)
+def helm3(helm3_binary: Path) -> Chart:
+    """Helm 3."""
+    found = Chart(helm=helm3_binary)
     assert found.run("version", "--short").startswith("v3.")
     return found
 
