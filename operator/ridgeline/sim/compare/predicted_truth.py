@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from ridgeline.costmodel.acceptance import rates_from_counters
 from ridgeline.costmodel.arm import Acceptance, Arm, Origin
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.constants import CONSTANTS
@@ -55,12 +56,9 @@ class Differs:
         rates = self.acceptance.get(base_of(arm.name))
         if rates is None or arm.acceptance is None:
             return arm
-        length = arm.lookahead or len(rates)
-        known = (*rates, *([rates[-1]] * length))[:length] if rates else ()
-        return replace(
-            arm,
-            acceptance=Acceptance(rates=known, hit=arm.acceptance.hit, origin=Origin.MEASURED),
-        )
+        known = rates_from_counters(rates, arm.lookahead or len(rates))
+        true = Acceptance(rates=known, hit=arm.acceptance.hit, origin=Origin.MEASURED)
+        return replace(arm, acceptance=true)
 
     def factor(self, profile: str) -> float:
         """Return the factor on a profile's step times."""
