@@ -9,9 +9,15 @@ import typer
 
 from ridgeline.cli.cutoff_flags import FlagError, version_of_flag
 from ridgeline.cli.lint_around import Said
-from ridgeline.cli.lint_configs import TARGET_OPTION, draft_configs, target_config
+from ridgeline.cli.lint_configs import DRAFT_OPTION, TARGET_OPTION, draft_configs, target_config
 from ridgeline.cli.lint_files import STANDARD_INPUT, Document, LintInputError, documents_of
-from ridgeline.cli.lint_run import NothingToLintError, catalogue_of, lint_report, vllm_servers
+from ridgeline.cli.lint_run import (
+    NothingToLintError,
+    catalogue_of,
+    lint_report,
+    profile_names,
+    vllm_servers,
+)
 from ridgeline.controller.clock import system_clock
 from ridgeline.engine.served_model import served_model
 from ridgeline.render.lint import lint_annotations, lint_json, lint_text
@@ -107,6 +113,12 @@ def _said(
             f"--accelerator {accelerator}: the catalogue has no such GPU; it has "
             f"{', '.join(catalogue.names)}; give the file of an AcceleratorProfile for another"
         )
+    drafts = draft_configs(draft_config)
+    known = profile_names(documents)
+    for name in drafts:
+        if name and name not in known:
+            has = f"it has {', '.join(known)}" if known else "it holds no serving"
+            raise FlagError(f"{DRAFT_OPTION} {name}=…: the input has no profile {name}: {has}")
     target, model = None, None
     if model_config is not None:
         target, model = target_config(model_config, _served_name(documents))
@@ -115,7 +127,7 @@ def _said(
         accelerator=accelerator,
         target=target,
         model=model,
-        drafts=draft_configs(draft_config),
+        drafts=drafts,
         catalogue=catalogue,
         now=system_clock(),
     )

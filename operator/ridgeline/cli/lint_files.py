@@ -4,6 +4,7 @@ Kubernetes reads YAML as JSON, and so does this: keys become texts, and what JSO
 the text of it. A document may be any rubbish; what cannot be read at all is told in one message.
 """
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -198,9 +199,14 @@ def _plain(value: Any) -> Any:
             return {_key(key): plain(inner, depth + 1) for key, inner in each.items()}
         if isinstance(each, list | tuple | set):
             return [plain(inner, depth + 1) for inner in each]
-        return each if each is None or isinstance(each, str | bool | int | float) else str(each)
+        return each if _is_json(each) else str(each)
 
     return plain(value, 0)
+
+
+def _is_json(value: Any) -> bool:
+    finite = not isinstance(value, float) or math.isfinite(value)
+    return value is None or (isinstance(value, str | bool | int | float) and finite)
 
 
 def _key(key: Any) -> str:

@@ -64,6 +64,13 @@ def catalogue_of(documents: Sequence[Document]) -> Catalogue:
     return load_catalogue().with_overrides(overrides)
 
 
+def profile_names(documents: Sequence[Document]) -> tuple[str, ...]:
+    """Return the names of the profiles of all servings that can be read."""
+    manifests = manifests_of(documents)
+    servings = _servings(manifests, ())
+    return tuple(dict.fromkeys(each.name for one in servings for each in one.spec.profiles))
+
+
 def vllm_servers(documents: Sequence[Document]) -> tuple[Server, ...]:
     """Return the containers that a lint run looks at."""
     manifests = manifests_of(documents)

@@ -1,5 +1,6 @@
 """A serving with its policy, its target and its profiles: what the API server cannot know of it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -142,9 +143,23 @@ def _trimmed(pod: PodOf, own: Sequence[Server]) -> DeploymentObject | None:
     }
     try:
         found = trim_deployment({**pod.owner.body, "metadata": metadata})
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return None
+    if not _is_sound(found):
         return None
     return replace(found, containers=tuple(each.written for each in own))
+
+
+_SHARE: Final = re.compile(r"[0-9]{1,9}%?")
+
+
+def _is_sound(deployment: DeploymentObject) -> bool:
+    """Tell whether the numbers of a Deployment are numbers, which trimming takes on trust."""
+    shape = deployment.shape
+    return isinstance(deployment.replicas, int) and all(
+        isinstance(each, int) or (isinstance(each, str) and _SHARE.fullmatch(each))
+        for each in (shape.max_surge, shape.max_unavailable)
+    )
 
 
 def _server(
