@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOAK_SECONDS ?= 120
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-soak lint format crds docs lock bench clean
+.PHONY: help setup demo test test-fast test-soak lint format crds docs site lock bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,11 @@ test-fast: setup ## Run the quick unit and property tests alone (about two minut
 test-soak: setup ## Watch ten minutes of steady state: nothing but the Lease is written
 	@RIDGELINE_SOAK_SECONDS=600 $(BIN)/python -m pytest tests/e2e/test_steady_state.py -q
 
+.PHONY: test-faults
+test-faults: setup ## Strike every fault at every step of a roll on a real cluster (an hour); write the table
+	@$(BIN)/python -m tests.faults
+	@$(BIN)/python -m tests.tools.real_fault_matrix docs/reliability.md
+
 lint: setup ## Check style, types, import contracts, generated files
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
@@ -48,6 +53,7 @@ lint: setup ## Check style, types, import contracts, generated files
 	  $(BIN)/python -m tests.tools.$$page --check docs/reference/$$page.md || exit 1; done
 	@$(BIN)/python -m tests.tools.chart --check
 	@$(BIN)/python -m tests.tools.guard --check
+	@$(BIN)/python -m sphinx -q -W --keep-going -b dummy -d .cache/doctrees -c docs/site docs .cache/site
 	@$(BIN)/yamllint --strict crds deploy
 	@test ! -e operator/__init__.py || { echo "operator/__init__.py shadows the standard library"; exit 1; }
 
@@ -68,6 +74,10 @@ crds: setup ## Generate crds/, the copies in chart and kustomize, and pages of d
 	@$(BIN)/python -m tests.tools.argocd
 
 docs: crds
+
+site: setup ## Build the documentation as a site into dist/site, links checked
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs/site docs dist/site
+	@echo "site: open dist/site/index.html"
 
 lock: setup ## Lock the dependencies anew (hashes, no registry addresses)
 	@$(BIN)/python -m tests.tools.lock

@@ -11,7 +11,7 @@ from pathlib import Path
 LOCKS = {
     "base": [],
     "dev": [
-        *("--group", "test", "--group", "lint", "--group", "build"),
+        *("--group", "test", "--group", "lint", "--group", "build", "--group", "docs"),
         *("--extra", "plot", "--extra", "simulate"),
     ],
     "vllm": ["--extra", "vllm"],
