@@ -26,6 +26,10 @@ Two programs are installed: `ridgeline`, and `kubectl-ridgeline`, which kubectl 
 and runs as `kubectl ridgeline`. Both show their help with `--help` or `-h`, and end with status 0
 when all went well, 1 with one line on standard error when something went wrong, and 2 for wrong
 usage.
+
+`ridgeline --install-completion` lets the shell complete commands, options and names (bash, zsh,
+fish, PowerShell); `kubectl-ridgeline --install-completion` does so for that name. kubectl 1.26 and
+newer completes `kubectl ridgeline` by itself, with `kubectl_complete-ridgeline` beside the two.
 """
 
 APPS: Final[Mapping[str, typer.Typer]] = {

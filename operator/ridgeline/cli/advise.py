@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
+from ridgeline.cli import advise_complete as complete
 from ridgeline.cli.advise_facts import Advised, advised
 from ridgeline.cli.advise_inputs import Typed, inputs_of
 from ridgeline.cli.advise_output import AdviceForm, draw_advice, print_advice, print_serving
@@ -54,18 +55,25 @@ class _Serving:
 def advise(  # noqa: PLR0913 (one parameter for each option)
     model: Annotated[
         str,
-        typer.Option(help="Served model: a name of the catalogue, or a checkpoint's config.json."),
+        typer.Option(
+            help="Served model: a name of the catalogue, or a checkpoint's config.json.",
+            autocompletion=complete.models,
+        ),
     ],
     accelerator: Annotated[
         str,
-        typer.Option(help="GPU: a name of the catalogue, or of a family of it, such as H100."),
+        typer.Option(
+            help="GPU: a name of the catalogue, or of a family of it, such as H100.",
+            autocompletion=complete.accelerators,
+        ),
     ],
     method: Annotated[
         list[str],
         typer.Option(
             help="Method to compare with none, [NAME=]METHOD[:K[:MODEL]]: Eagle, Eagle3, "
             "DraftModel, NGram, MTP, Suffix. Without K the best one is chosen. May be given "
-            "several times."
+            "several times.",
+            autocompletion=complete.methods,
         ),
     ],
     tensor_parallel: Annotated[

@@ -70,7 +70,8 @@ def advised(inputs: AdviseInputs) -> Advised:
     cutoff = report_of(
         _subject(inputs), Strategy.GOODPUT, table, question, goodput_inputs(inputs), told
     )
-    return _with_rest(inputs, profiles, question, cutoff, (*inputs.notes, *notes))
+    more = (*inputs.notes, *notes, *question.notes)
+    return _with_rest(inputs, profiles, question, cutoff, tuple(dict.fromkeys(more)))
 
 
 def _with_rest(

@@ -20,7 +20,7 @@ from ridgeline.engine.served_model import ServedModel
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, Profile
 from ridgeline.engine.spelling_profile import render_for
 from ridgeline.policy.facts import Problem
-from ridgeline.settings.advise_model import AdvisedModel
+from ridgeline.settings.advise_model import AdvisedModel, drafts_for
 from ridgeline.settings.goodput import GoodputInputs, Question
 from ridgeline.settings.models import load_models
 from ridgeline.terms.methods import Method
@@ -94,6 +94,7 @@ def served_profiles(inputs: AdviseInputs) -> tuple[tuple[WantedProfile, ...], tu
     """Return the profiles that the release serves, and why others are left out."""
     kept, notes = [], []
     for each in inputs.wanted:
+        _refuse_nameless(each.profile, inputs.model)
         named = _with_head(each, inputs.model)
         try:
             render_for(with_some_drafter(named.profile), inputs.contract)
@@ -105,12 +106,28 @@ def served_profiles(inputs: AdviseInputs) -> tuple[tuple[WantedProfile, ...], tu
             kept.append(named)
     if not kept:
         raise AdviseError("; ".join(notes))
-    if not inputs.contract.verified and inputs.engine_version is not None:
+    if inputs.engine_version is None:
+        notes.append(
+            f"--vllm is not told: what the engine takes is that of {inputs.contract.version}, the "
+            "newest release that is known"
+        )
+    elif not inputs.contract.verified:
         notes.append(
             f"vLLM {inputs.engine_version} is not known: it is taken for "
             f"{inputs.contract.known_as}, the nearest release that is"
         )
     return tuple(kept), tuple(notes)
+
+
+def _refuse_nameless(profile: Profile, model: AdvisedModel) -> None:
+    if profile.method is not Method.DRAFT_MODEL or profile.model is not None:
+        return
+    fitting = drafts_for(model.target)
+    known = f"; of its vocabulary are {', '.join(fitting[:3])}" if fitting else ""
+    example = fitting[0] if fitting else "ORGANISATION/NAME"
+    raise AdviseError(
+        f"--method DraftModel names no draft model: write DraftModel:5:{example}{known}"
+    )
 
 
 def _with_head(wanted: WantedProfile, model: AdvisedModel) -> WantedProfile:

@@ -56,8 +56,10 @@ def _text(path: str, file: Path) -> str:
 
 def _name(config: Mapping[str, Any], path: str, file: Path) -> str:
     told = config.get("_name_or_path")
-    if isinstance(told, str) and told.strip("./ "):
-        return told.rstrip("/")
+    # It is printed, also as a comment of YAML: one line, and nothing that steers a terminal.
+    plain = "".join(each for each in told if each.isprintable()) if isinstance(told, str) else ""
+    if plain.strip("./ "):
+        return plain.strip().rstrip("/")
     if path == STANDARD_INPUT:
         return "model"
     if file.name == "config.json":

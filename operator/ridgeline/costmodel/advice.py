@@ -52,6 +52,12 @@ def advice_of(table: CutoffTable, arms: Sequence[Arm], quiet: Sequence[Quiet]) -
         arms: The profiles.
         quiet: What each profile that speculates gains when the server is quiet.
     """
+    if not quiet:
+        return Advice(
+            answer=Verdict.UNDECIDED,
+            headline="Cannot say: no profile that speculates can be predicted",
+            missing=table.doubts,
+        )
     off = {each.name for each in arms if not each.method.speculates}
     numbers = _by_numbers(table.rows, off, {each.profile: each for each in quiet})
     if table.verdict is Verdict.YES:
@@ -68,11 +74,11 @@ def advice_of(table: CutoffTable, arms: Sequence[Arm], quiet: Sequence[Quiet]) -
 def _by_numbers(rows: Sequence[CutoffRow], off: set[str], quiet: dict[str, Quiet]) -> str:
     speculating = [row for row in rows if row.profile not in off]
     if not speculating:
-        best = max(quiet.values(), key=lambda each: each.speedup, default=None)
-        gain = (
-            "" if best is None else f" ({best.profile} is the best with {_gain(best)} when quiet)"
+        best = max(quiet.values(), key=lambda each: each.speedup)
+        return (
+            "no profile that speculates wins by the margin at any concurrency "
+            f"({best.profile} comes nearest with {_gain(best)} when quiet)"
         )
-        return f"no profile that speculates wins by the margin at any concurrency{gain}"
     return ", ".join(_range(row, off, quiet) for row in rows)
 
 

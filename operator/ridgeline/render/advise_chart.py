@@ -60,7 +60,7 @@ def cost_chart(report: AdviceReport) -> Chart | None:
     if demand is not None:
         marks = [Mark(x=demand.tokens_per_second, label="your load", colour=6)]
     return Chart(
-        title="Cost of a million output tokens, predicted, not measured here",
+        title="Cost of a million output tokens, as predicted",
         x_label="output tokens per second of all replicas",
         y_label="cost, in the currency of the price",
         series=[

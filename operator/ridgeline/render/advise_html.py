@@ -10,6 +10,9 @@ from ridgeline.render.advise_sections import sections
 from ridgeline.render.cutoff_report import Predicted
 from ridgeline.render.plots import Chart, svg
 
+_SHORT: Final = 24
+"""Characters of a cell that stays on one line."""
+
 _PAGE: Final = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -25,11 +28,13 @@ _PAGE: Final = """\
 }}
 body {{ background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif;
   max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }}
-figure {{ background: #ffffff; margin: 1rem 0; padding: 0.5rem; border-radius: 0.25rem; }}
+figure {{ background: #ffffff; width: fit-content; max-width: 100%; box-sizing: border-box;
+  margin: 1rem 0; padding: 0.5rem; border-radius: 0.25rem; }}
 svg {{ max-width: 100%; height: auto; }}
 .wide {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; font-size: 0.9rem; }}
 th, td {{ text-align: left; vertical-align: top; padding: 0.25rem 1rem 0.25rem 0; }}
+td.short {{ white-space: nowrap; }}
 th {{ border-bottom: 1px solid var(--line); }}
 .verdict {{ font-size: 1.15rem; border-left: 0.3rem solid #0b6e99; padding-left: 0.8rem; }}
 code {{ overflow-wrap: anywhere; }}
@@ -80,10 +85,7 @@ def _section(section: Section) -> str:
     parts = [f"<h2>{escape(section.title)}</h2>"]
     if section.columns:
         head = "".join(f'<th scope="col">{escape(each)}</th>' for each in section.columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n"
-            for row in section.rows
-        )
+        rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in section.rows)
         parts.append(
             f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n'
             "</table></div>"
@@ -92,3 +94,9 @@ def _section(section: Section) -> str:
         lines = "".join(f"<li>{escape(each.strip())}</li>\n" for each in section.lines)
         parts.append(f"<ul>\n{lines}</ul>")
     return "\n".join(parts)
+
+
+def _cell(text: str) -> str:
+    """Return a cell; numbers and names are not broken into lines."""
+    kind = ' class="short"' if len(text) <= _SHORT else ""
+    return f"<td{kind}>{escape(text)}</td>"

@@ -40,6 +40,10 @@ TO_FILL_IN: Final = "memoryGiB, memoryBandwidthGBps, denseBF16TFLOPS"
 """Fields of an AcceleratorProfile without which a new GPU cannot be reckoned with."""
 
 
+_SHOWN: Final = 3
+_ALIKE: Final = 0.6
+
+
 def gpu_of(name: str, catalogue: Catalogue) -> FoundGpu | UnknownGpu:
     """Return the GPU of a name, of a node label, or the first member of a family.
 
@@ -61,11 +65,19 @@ def gpu_of(name: str, catalogue: Catalogue) -> FoundGpu | UnknownGpu:
     return _unknown(name, catalogue)
 
 
+def _likeness(wanted: str, name: str) -> float:
+    """Return how like two names are, 0 to 1: as a whole, or the family of one of them."""
+    return max(
+        difflib.SequenceMatcher(None, wanted, each).ratio()
+        for each in (name, name.partition("-")[0])
+    )
+
+
 def _unknown(name: str, catalogue: Catalogue) -> UnknownGpu:
     wanted = plain(name)
-    within = [each for each in catalogue.names if wanted and wanted in plain(each)]
-    close = difflib.get_close_matches(wanted, list(catalogue.names), n=3, cutoff=0.5)
-    nearest = tuple(dict.fromkeys((*within, *close)))[:3]
+    likeness = {each: _likeness(wanted, plain(each)) for each in catalogue.names}
+    ranked = sorted(catalogue.names, key=lambda each: -likeness[each])
+    nearest = tuple(each for each in ranked[:_SHOWN] if likeness[each] >= _ALIKE)
     like = f"; nearest are {', '.join(nearest)}" if nearest else ""
     refused = catalogue.refused.get(wanted)
     return UnknownGpu(

@@ -16,6 +16,7 @@ from ridgeline.settings.target_model import TargetModel
 from ridgeline.terms.precision import Precision
 
 _MILLION: Final = 1e6
+_DRAFT_SHARE: Final = 8
 _ALIKE: Final = 0.01
 """Share by which two counts of parameters of one shape may differ."""
 
@@ -97,6 +98,24 @@ def model_of_config(config: Mapping[str, object], name: str) -> AdvisedModel | N
         precision=precision_of(config),
         notes=tuple(notes),
     )
+
+
+def drafts_for(target: TargetModel) -> tuple[str, ...]:
+    """Return models of the catalogue that may draft for a target: its family's first, then by size.
+
+    They have its vocabulary, as vLLM wants it, and an eighth of its parameters at most: with more
+    the draft takes what it saves.
+    """
+    shape = target.shape
+    fitting = [
+        each.facts
+        for each in load_models().entries
+        if each.facts.vocabulary == shape.vocabulary
+        and each.facts.params * _DRAFT_SHARE <= shape.params
+    ]
+    family = shape.name.rpartition("-")[0]
+    ranked = sorted(fitting, key=lambda each: (each.name.rpartition("-")[0] != family, each.params))
+    return tuple(each.name for each in ranked)
 
 
 def same_shape(shape: ModelShape) -> str | None:

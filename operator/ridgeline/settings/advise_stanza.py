@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ridgeline.api.errors import InvalidServing
 from ridgeline.api.serving import parse_serving
+from ridgeline.costmodel.acceptance import rates_from_counters
 from ridgeline.costmodel.lookahead import Tier
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.settings.advise_model import AdvisedModel, model_stanza
@@ -102,6 +103,11 @@ def _profile(profile: Profile, rows: Sequence[Tier]) -> dict[str, Any]:
         or None,
         "acceptancePercent": None
         if profile.acceptance is None
-        else [round(each * 100) for each in profile.acceptance[:lookahead]],
+        else [
+            round(each * 100)
+            for each in rates_from_counters(
+                profile.acceptance, lookahead or len(profile.acceptance)
+            )
+        ],
     }
     return {key: value for key, value in told.items() if value is not None}
