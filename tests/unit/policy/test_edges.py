@@ -11,7 +11,7 @@ from ridgeline.policy.edges import Edge, edges
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.status import Report, status_document
 from ridgeline.terms.reasons import Reason
-from ridgeline.terms.rolls import RollState
+from ridgeline.terms.rolls import RollState, RollWay
 from tests.unit.policy.moments import NOW, endpoint, facts, memory, switch
 from tests.unit.policy.reports import INVALID, REPORTS, Shape, report, roll, under_way
 
@@ -190,3 +190,38 @@ def test_the_daily_round_is_no_event(reason: Reason) -> None:
     holding = replace(WELL, decision=replace(WELL.decision, reason=reason, message="why"))
 
     assert play(WELL, holding) == [[], []]
+
+
+TRIED = {"way": RollWay.TRIAL, "config": "e3b0"}
+
+
+def test_a_trial_tells_what_it_is_for_and_not_why_the_last_switch_was_made() -> None:
+    past = memory(switch(90_000.0))
+    canary = report(
+        facts(10.0), remembered=past, roll=roll(RollState.CANARY, **TRIED, finished_at=None)
+    )
+    told = play(report(remembered=past), canary)
+    assert reasons(told) == [[], ["CanaryStarted"]]
+    assert told[1][0].note == (
+        "roll from eagle2 to none: its first new Pods are measured, and taken back"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "warning"),
+    [
+        (Reason.REQUALIFIED, False),
+        (Reason.TRIAL_ENDED, False),
+        (Reason.WORSE_THAN_NONE, True),
+        (Reason.CANARY_NOT_JUDGED, True),
+    ],
+)
+def test_a_trial_that_is_taken_back_as_meant_is_no_warning(reason: Reason, warning: bool) -> None:
+    why = Problem(reason=reason, message="eagle2 stays")
+    undoing = roll(RollState.UNDOING, **TRIED, finished_at=None, why=why)
+    told = play(
+        report(roll=roll(RollState.CANARY, **TRIED, finished_at=None)), report(roll=undoing)
+    )
+    assert reasons(told)[1] == ["RollUndone"]
+    assert told[1][0].warning is warning
+    assert "eagle2 stays" in told[1][0].note
