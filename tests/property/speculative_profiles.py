@@ -39,7 +39,7 @@ def profiles_of(draw: st.DrawFn, contract: EngineContract) -> Profile:
         prompt_lookup_max=longest,
         prompt_lookup_min=shortest,
         schedule=draw(st.none() | schedules()) if contract.honours_schedule else None,
-        extra=draw(_extras(contract)),
+        extra=draw(_extras(contract, VLLM_METHOD[method])),
     )
 
 
@@ -61,8 +61,11 @@ def schedules(draw: st.DrawFn) -> tuple[ScheduleRow, ...]:
 
 
 @st.composite
-def _extras(draw: st.DrawFn, contract: EngineContract) -> tuple[tuple[str, Any], ...]:
-    names = st.sampled_from(sorted(contract.extra_keys))
+def _extras(draw: st.DrawFn, contract: EngineContract, method: str) -> tuple[tuple[str, Any], ...]:
+    fitting = (
+        key for key in contract.extra_keys if method in (contract.keys[key].methods or (method,))
+    )
+    names = st.sampled_from(sorted(fitting))
     chosen = draw(st.lists(names, max_size=3, unique=True))
     return tuple((name, draw(_values(contract.keys[name]))) for name in sorted(chosen))
 

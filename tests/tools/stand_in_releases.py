@@ -75,7 +75,12 @@ def _keys(contract: EngineContract) -> tuple[str, ...]:
 
 def _key(key: KeyContract) -> dict[str, Any]:
     told = {"name": key.name, "type": key.type.value}
-    more = {"minimum": key.minimum, "maximum": key.maximum, "choices": key.choices or None}
+    more = {
+        "minimum": key.minimum,
+        "maximum": key.maximum,
+        "choices": key.choices or None,
+        "methods": key.methods or None,
+    }
     return told | {name: value for name, value in more.items() if value is not None}
 
 

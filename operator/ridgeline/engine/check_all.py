@@ -1,6 +1,11 @@
 """Every check of a speculative config before its server starts."""
 
-from ridgeline.engine.check_keys import check_expanded, check_keys, check_method
+from ridgeline.engine.check_keys import (
+    check_expanded,
+    check_keys,
+    check_method,
+    check_synthetic,
+)
 from ridgeline.engine.check_lookahead import (
     check_lookahead,
     check_lookup,
@@ -23,6 +28,7 @@ _CHECKS = (
     check_release,
     check_flags,
     check_keys,
+    check_synthetic,
     check_expanded,
     check_method,
     check_model_named,

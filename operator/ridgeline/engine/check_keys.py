@@ -35,6 +35,7 @@ def check_keys(subject: Subject) -> Iterator[Finding]:
             yield from _use(subject, key, value)
         if key is not None and value is not None:
             yield from _value(subject, key, value)
+            yield from _of_other_method(subject, key, value)
 
 
 def check_expanded(subject: Subject) -> Iterator[Finding]:
@@ -146,6 +147,50 @@ def _value(subject: Subject, key: KeyContract, value: object) -> Iterator[Findin
             "answers change",
             fix="remove it, except to measure step times",
             severity=Severity.WARNING,
+        )
+
+
+def _of_other_method(subject: Subject, key: KeyContract, value: object) -> Iterator[Finding]:
+    if key.methods and subject.method and subject.method not in key.methods:
+        yield key_finding(
+            check="KeyOfOtherMethod",
+            key=key.name,
+            value=value,
+            consequence=f"{subject.release} stops the start or ignores it: it goes with "
+            f"{_listed(list(key.methods))} alone",
+            fix="remove it",
+            severity=Severity.ERROR,
+        )
+
+
+_SYNTHETIC: Final = ("synthetic_acceptance_rates", "synthetic_acceptance_length")
+
+
+def check_synthetic(subject: Subject) -> Iterator[Finding]:
+    """Yield that synthetic acceptance is asked for and not described, or the other way round."""
+    if not subject.contract.keys.keys() >= set(_SYNTHETIC):
+        return
+    told = [name for name in _SYNTHETIC if subject.keys.get(name) is not None]
+    asked = subject.keys.get("rejection_sample_method")
+    if asked == "synthetic" and len(told) != 1:
+        yield key_finding(
+            check="SyntheticAcceptance",
+            key="rejection_sample_method",
+            value=asked,
+            consequence=f"{subject.release} stops the start: it wants exactly one of "
+            f"{' and '.join(_SYNTHETIC)}",
+            fix="write one of the two, to measure step times; else remove it",
+            severity=Severity.ERROR,
+        )
+    elif told and asked != "synthetic":
+        yield key_finding(
+            check="SyntheticAcceptance",
+            key=told[0],
+            value=subject.keys[told[0]],
+            consequence=f"{subject.release} stops the start: it is for rejection_sample_method "
+            "synthetic alone",
+            fix="remove it",
+            severity=Severity.ERROR,
         )
 
 

@@ -9,6 +9,9 @@ from ridgeline.engine.findings import Finding, Severity
 _FROM_CHECKPOINT: Final = frozenset({"mtp", "suffix"})
 """Methods that find a K by themselves: the checkpoint's MTP layers, the tree's depth."""
 
+_WITHOUT_MTP: Final = frozenset({"llama", "mistral", "mixtral", "gemma2", "gemma3_text", "gpt_oss"})
+"""Model types of which no release up to 0.33 has MTP layers (the families of its method names)."""
+
 _WANTS_MODEL: Final = frozenset({"eagle", "eagle3", "draft_model"})
 
 
@@ -113,6 +116,8 @@ def _head(subject: Subject, lookahead: int) -> Iterator[Finding]:
             severity=Severity.WARNING,
         )
     layers = target.mtp_layers if target is not None and subject.method == "mtp" else None
+    if target is not None and layers is None and target.model_type in _WITHOUT_MTP:
+        layers = 0 if subject.method == "mtp" and not subject.keys.get("model") else None
     if layers == 0:
         yield key_finding(
             check="MtpMissing",

@@ -126,6 +126,8 @@ class KeyContract:
         minimum: Lowest value of a number (or of the numbers of a list); `None`: no limit.
         maximum: Highest value; `None`: no limit.
         choices: Values of a text; empty: any.
+        methods: vLLM's names of the methods that it goes with; empty: any. With another the start
+            stops, or the key has no effect.
     """
 
     name: str
@@ -135,6 +137,7 @@ class KeyContract:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,7 @@ class _KeyRow(_Model):
     minimum: float | None = None
     maximum: float | None = None
     choices: _Words = ()
+    methods: _Words = ()
 
 
 class _KeyChange(_Model):

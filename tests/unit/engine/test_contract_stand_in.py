@@ -1,7 +1,7 @@
 """The checks against the stand-in server: whatever a release refuses to start with is an error.
 
-The stand-in has facts of its own (read apart from these) and the engine's order of checks, so two
-readings of the releases meet here.
+The stand-in has the engine's order of checks and its words, written apart from the checks here; the
+facts of both are those of the contracts.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import pytest
 
 from ridgeline.engine.check_all import findings_of
 from ridgeline.engine.check_subject import CheckedModel, Subject
-from ridgeline.engine.contract import UnknownKeys, contract_of
+from ridgeline.engine.contract import contract_of
 from ridgeline.engine.findings import refuses
 from ridgeline.settings.engine_contract import load_engine_contracts
 from ridgeline.sim.stand_in.contract import contract_for, versions
@@ -81,19 +81,8 @@ def test_what_stops_the_start_is_an_error(version: str) -> None:
 def test_an_error_stops_the_start(version: str) -> None:
     for config in CONFIGS:
         got = errors(config, version) - STRICTER
-        if contract_for(version).unknown_keys == "ignored":
+        if contract_for(version).ignores_unknown_keys:
             got -= {"KeyUnknown"}  # a misspelt key starts, and something else is served
         if not contract_for(version).validates_types:
             got -= {"MethodUnknown"}  # so does a misspelt method
         assert not got or stand_in_refuses(config, version), (config, got)
-
-
-@pytest.mark.parametrize("version", versions())
-def test_both_readings_know_the_same_keys_and_methods(version: str) -> None:
-    ours, theirs = contract_of(load_engine_contracts(), version), contract_for(version)
-    assert set(ours.keys) == set(theirs.keys)
-    # Up to 0.9.0 the method is any text, and the code knows one more than the type names.
-    assert ours.method_names - set(theirs.methods) <= {"eagle3"}
-    assert set(theirs.methods) <= ours.method_names
-    assert (ours.unknown_keys is UnknownKeys.IGNORED) is (theirs.unknown_keys == "ignored")
-    assert ours.empty_config_is_off is theirs.empty_value_means_none

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ridgeline.sim.stand_in.contract import ConfigKey, EngineContract
-from ridgeline.sim.stand_in.failures import plain_error, validation_error
+from ridgeline.sim.stand_in.failures import plain_error, validation_error, value_error
 
 
 def known_keys(config: dict[str, Any], contract: EngineContract) -> dict[str, Any]:
@@ -101,6 +101,19 @@ def out_of_bounds(value: Any, key: ConfigKey) -> str | None:
         if key.maximum is not None and float(number) > key.maximum:
             return f"less than or equal to {key.maximum:g}"
     return None
+
+
+def check_methods(config: dict[str, Any], method: str, contract: EngineContract) -> None:
+    """Check that each key goes with the method.
+
+    Raises:
+        StartError: One does not.
+    """
+    for name, value in config.items():
+        wanted = contract.keys[name].methods
+        if wanted and value is not None and method not in wanted:
+            message = f"{name} is only supported with method={' or '.join(map(repr, wanted))}"
+            value_error(config, message, by_pydantic=contract.validates_types)
 
 
 def _reads_as_number(value: Any, key: ConfigKey) -> bool:

@@ -29,12 +29,14 @@ class ConfigKey:
         minimum: The lowest number, where it has one.
         maximum: The highest.
         choices: The texts that it may have; empty: any.
+        methods: The methods that it goes with; empty: any.
     """
 
     type: str
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +168,7 @@ def _key(row: dict[str, Any]) -> ConfigKey:
         minimum=row.get("minimum"),
         maximum=row.get("maximum"),
         choices=tuple(row.get("choices", ())),
+        methods=tuple(row.get("methods", ())),
     )
 
 

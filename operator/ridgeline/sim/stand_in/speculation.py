@@ -8,7 +8,12 @@ the weights are loaded.
 from dataclasses import dataclass
 from typing import Any
 
-from ridgeline.sim.stand_in.config_keys import check_types, known_keys, out_of_bounds
+from ridgeline.sim.stand_in.config_keys import (
+    check_methods,
+    check_types,
+    known_keys,
+    out_of_bounds,
+)
 from ridgeline.sim.stand_in.contract import EngineContract
 from ridgeline.sim.stand_in.failures import (
     engine_core_error,
@@ -129,6 +134,7 @@ def read_speculation(
     if known.get("model"):
         check_model_exists(known["model"], around.missing_models)
     lookahead = _lookahead(known, method, contract)
+    check_methods(known, method, contract)
     _check_limits(known, method, contract, around)
     schedule, warnings = _schedule(known, method, lookahead, around)
     v0 = method == "draft_model" and contract.v0
