@@ -2,10 +2,11 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
+RELEASE := .venv-release/bin
 SOAK_SECONDS ?= 120
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-soak lint format crds docs site lock bench clean
+.PHONY: help setup demo test test-fast test-engine test-soak lint format crds docs site lock bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +30,10 @@ test: setup ## Run every test, on a real cluster where it matters
 
 test-fast: setup ## Run the quick unit and property tests alone (about two minutes)
 	@$(BIN)/python -m pytest tests/unit tests/property -q -m "not slow"
+
+test-engine: setup ## Test against the real vLLM on CPU (installs 6 GB; half an hour on two cores)
+	@$(BIN)/python -m tests.engine.install
+	@RIDGELINE_ENGINE=1 $(BIN)/python -m pytest tests/engine -q $(TEST_ARGS)
 
 test-soak: setup ## Watch ten minutes of steady state: nothing but the Lease is written
 	@RIDGELINE_SOAK_SECONDS=600 $(BIN)/python -m pytest tests/e2e/test_steady_state.py -q
@@ -71,6 +76,7 @@ crds: setup ## Generate crds/, the copies in chart and kustomize, and pages of d
 	@$(BIN)/python -m tests.tools.chart
 	@$(BIN)/python -m tests.tools.guard
 	@$(BIN)/python -m tests.tools.kustomize
+	@$(BIN)/python -m tests.tools.stand_in_releases
 	@$(BIN)/python -m tests.tools.argocd
 
 docs: crds
@@ -81,6 +87,25 @@ site: setup ## Build the documentation as a site into dist/site, links checked
 
 lock: setup ## Lock the dependencies anew (hashes, no registry addresses)
 	@$(BIN)/python -m tests.tools.lock
+	@$(BIN)/python -m uv pip compile --quiet requirements/release.in --universal --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --python-version 3.11 --output-file requirements/release.txt
+
+.PHONY: audit sbom lint-workflows
+.venv-release/.ready: requirements/release.txt
+	@test -x $(RELEASE)/python || $(PYTHON) -m venv .venv-release
+	@$(RELEASE)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
+	@touch $@
+
+audit: .venv-release/.ready ## Compare what the operator runs on with known vulnerabilities (asks PyPI)
+	@$(RELEASE)/pip-audit --strict --disable-pip --require-hashes --progress-spinner off -r requirements/base.txt
+
+sbom: .venv-release/.ready ## List what the operator runs on, as CycloneDX: dist/ridgeline.cdx.json
+	@mkdir -p dist
+	@PYTHONWARNINGS=ignore $(RELEASE)/cyclonedx-py requirements requirements/base.txt --pyproject pyproject.toml \
+	  --mc-type application --output-reproducible --output-format JSON --output-file dist/ridgeline.cdx.json
+
+lint-workflows: .venv-release/.ready ## Look for what can be abused in the workflows of .github
+	@$(RELEASE)/zizmor --offline --no-progress --quiet .github
 
 bench: setup ## Run the benchmarks in their short forms
 	@$(BIN)/python -m benchmarks.tick
@@ -90,4 +115,4 @@ bench: setup ## Run the benchmarks in their short forms
 	@$(BIN)/python -m benchmarks.rollback
 
 clean: ## Remove .venv and every cache in this folder
-	@rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	@rm -rf .venv .venv-release .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
