@@ -1,0 +1,1 @@
+"""The real engine: what it accepts, refuses and exports, beside what ridgeline believes of it."""
