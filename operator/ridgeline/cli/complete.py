@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from typing import Final
 
 from ridgeline.cli.kubectl import app
@@ -31,6 +31,7 @@ def candidates(words: Sequence[str]) -> tuple[str, ...]:
         words: The words after `kubectl ridgeline`; the last is the unfinished one, maybe empty.
     """
     typed = [PROGRAM, *words] if words else [PROGRAM, ""]
+    before = dict(os.environ)
     os.environ |= {
         _VARIABLE: "complete_bash",
         "COMP_WORDS": shlex.join(typed),
@@ -38,12 +39,11 @@ def candidates(words: Sequence[str]) -> tuple[str, ...]:
     }
     told = io.StringIO()
     try:
-        with redirect_stdout(told):
+        with redirect_stdout(told), suppress(SystemExit):
             app(prog_name=PROGRAM)
-    except SystemExit:
-        pass
     finally:
-        del os.environ[_VARIABLE]
+        os.environ.clear()
+        os.environ.update(before)
     return tuple(each for each in told.getvalue().splitlines() if each)
 
 

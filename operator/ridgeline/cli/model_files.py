@@ -31,6 +31,8 @@ def read_config(path: str) -> tuple[Mapping[str, Any], str]:
     shown = "standard input" if path == STANDARD_INPUT else str(file)
     try:
         config = json.loads(_text(path, file))
+    except ModelFileError:
+        raise
     except OSError as error:
         raise ModelFileError(f"{shown} cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
