@@ -3,7 +3,6 @@
 Each is a merge patch of one field, under a field manager of its own, with the person's rights.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -49,7 +48,7 @@ class PersonApi:
             "PATCH",
             path,
             query={"fieldManager": MANAGER},
-            body=json.dumps(body).encode(),
+            body=body,
             content_type=_MERGE,
         )
         return trim_serving(answer)
