@@ -72,6 +72,45 @@ class AcceleratorLink(ApiModel):
     )
 
 
+Percent = Annotated[StrictInt, Field(ge=1, le=100, json_schema_extra=_INT32)]
+Microseconds = Annotated[StrictInt, Field(ge=1, le=1_000_000, json_schema_extra=_INT32)]
+
+
+def _says_nothing(measured: "AcceleratorMeasured") -> dict[str, object] | None:
+    document = measured.document()
+    return None if document else document
+
+
+class AcceleratorMeasured(ApiModel):
+    """What `ridgeline calibrate` measured on this GPU, in place of what the cost model takes."""
+
+    memory_bandwidth_percent: Percent | None = resolved(
+        "Percent of memoryBandwidthGBps that reading weights reaches.",
+        unset_means="the cost model's own 81",
+    )
+    compute_percent: Percent | None = resolved(
+        "Percent of the dense throughput that matrix products reach.",
+        unset_means="the cost model's own 67",
+    )
+    step_microseconds: Microseconds | None = resolved(
+        "Host time of one engine step, in microseconds.",
+        unset_means="the cost model's own 670",
+    )
+    draft_pass_microseconds: Microseconds | None = resolved(
+        "Host and launch time of one draft pass, in microseconds.",
+        unset_means="the cost model's own 250",
+    )
+
+    RULES: ClassVar = (
+        Rule["AcceleratorMeasured"](
+            cel="has(self.memoryBandwidthPercent) || has(self.computePercent) || "
+            "has(self.stepMicroseconds) || has(self.draftPassMicroseconds)",
+            message="nothing was measured: set at least one field, or remove measured",
+            offence=_says_nothing,
+        ),
+    )
+
+
 def _empty(spec: "AcceleratorProfileSpec") -> dict[str, object] | None:
     document = spec.document()
     return None if document else document
@@ -139,12 +178,17 @@ class AcceleratorProfileSpec(ApiModel):
         unset_means="the published share of the knee, which follows from throughput, bandwidth "
         "and precision",
     )
+    measured: AcceleratorMeasured | None = Field(
+        default=None,
+        description="What `ridgeline calibrate` measured on this GPU. Measured with one version of "
+        "the engine on one kind of host: measure again when either changes.",
+    )
 
     RULES: ClassVar = (
         Rule["AcceleratorProfileSpec"](
             cel="has(self.match) || has(self.memoryGiB) || has(self.memoryBandwidthGBps) || "
             "has(self.denseBF16TFLOPS) || has(self.denseFP8TFLOPS) || has(self.denseFP4TFLOPS) || "
-            "has(self.link) || has(self.nativeFP8) || has(self.ridgeTokens)",
+            "has(self.link) || has(self.nativeFP8) || has(self.ridgeTokens) || has(self.measured)",
             message="the profile says nothing: set at least one field, or delete it",
             offence=_empty,
         ),

@@ -32,6 +32,44 @@ WEIGHT_BYTES: Final[dict[Precision, float]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What was measured of a type of GPU with one engine; `None` leaves the model's own constant.
+
+    Attributes:
+        bandwidth_share: Share of the data sheet's bandwidth that reading weights reaches.
+        compute_share: Share of the data sheet's dense rate that matrix products reach.
+        step_seconds: Host time of one engine step.
+        draft_pass_seconds: Host and launch time of one draft pass.
+
+    Raises:
+        ValueError: A share is not above 0 and at most 1, or a time is out of reason.
+    """
+
+    bandwidth_share: float | None = None
+    compute_share: float | None = None
+    step_seconds: float | None = None
+    draft_pass_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no GPU does."""
+        for field, most in (
+            ("bandwidth_share", 1.0),
+            ("compute_share", 1.0),
+            ("step_seconds", 1.0),
+            ("draft_pass_seconds", 1.0),
+        ):
+            value = getattr(self, field)
+            if value is not None and not (math.isfinite(value) and 0.0 < value <= most):
+                raise ValueError(f"{field} is {value}: give a number above 0, at most {most:g}")
+
+    def told(self) -> dict[str, float]:
+        """Return what is known, by the names of the model's constants."""
+        names = ("bandwidth_share", "compute_share", "step_seconds", "draft_pass_seconds")
+        values = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
     """One type of GPU, undivided: dense rates of its data sheet.
 
@@ -53,6 +91,7 @@ class Accelerator:
         checked: Whether that source was read; `False` for numbers from memory.
         ridge_tokens: Tokens per step up to which speculation pays, when somebody has measured them
             on this GPU; they replace the fraction of the knee, whatever the precision.
+        measured: What a calibration measured on this GPU; it replaces the model's constants.
 
     Raises:
         ValueError: When a number is not finite and positive, or 8-bit units are claimed without
@@ -74,6 +113,7 @@ class Accelerator:
     as_of: str
     checked: bool
     ridge_tokens: float | None = None
+    measured: Measured | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers from which no finite knee follows."""

@@ -16,9 +16,11 @@ Uncalibrated milliseconds are off by −19 to +91 %; the ratio of two profiles i
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
+from ridgeline.costmodel.accelerator import Accelerator, Measured
 from ridgeline.costmodel.arm import Arm
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.constants import CONSTANTS, Constants
@@ -248,6 +250,7 @@ def step_model(
         constants: The constants of the formula.
         target: The target's pass from another profile of the same target and workload.
     """
+    constants = measured_constants(deployment.accelerator, constants)
     # The target's pass from another profile was made from facts that were checked.
     missing = missing_of(arm) or (implausible(deployment, workload) if target is None else None)
     if missing is not None:
@@ -277,6 +280,16 @@ def step_model(
         loaded=arm.method.speculates and not drafts,
         constants=constants,
     )
+
+
+@lru_cache(maxsize=64)
+def _with(constants: Constants, measured: Measured) -> Constants:
+    return replace(constants, **measured.told())
+
+
+def measured_constants(accelerator: Accelerator, constants: Constants) -> Constants:
+    """Return the constants with what was measured on the GPU in their place."""
+    return constants if accelerator.measured is None else _with(constants, accelerator.measured)
 
 
 def _drafted(arm: Arm) -> tuple[float, float, int]:

@@ -11,8 +11,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from ridgeline.api.accelerator import AcceleratorProfile
-from ridgeline.costmodel.accelerator import Accelerator
+from ridgeline.api.accelerator import AcceleratorMeasured, AcceleratorProfile
+from ridgeline.costmodel.accelerator import Accelerator, Measured
 from ridgeline.settings.accelerator_slices import MigParts, mig_slice, name_and_profile
 from ridgeline.terms.links import Link
 
@@ -129,6 +129,7 @@ class AcceleratorOverride:
         link_gb_s: Rate of the link in one direction, GB/s.
         native_fp8: Whether W8A8 FP8 runs on units of its own.
         ridge_tokens: Tokens per step up to which speculation pays.
+        measured: What a calibration measured.
     """
 
     name: str
@@ -142,6 +143,7 @@ class AcceleratorOverride:
     link_gb_s: float | None = None
     native_fp8: bool | None = None
     ridge_tokens: float | None = None
+    measured: Measured | None = None
 
 
 # Compared by identity: a catalogue is built seldom and asked often.
@@ -218,7 +220,23 @@ def override_of(profile: AcceleratorProfile) -> AcceleratorOverride:
         link_gb_s=spec.link.bandwidth if spec.link else None,
         native_fp8=spec.native_fp8,
         ridge_tokens=spec.ridge_tokens,
+        measured=_measured(spec.measured),
     )
+
+
+def _measured(told: AcceleratorMeasured | None) -> Measured | None:
+    if told is None:
+        return None
+    return Measured(
+        bandwidth_share=_times(told.memory_bandwidth_percent, 0.01),
+        compute_share=_times(told.compute_percent, 0.01),
+        step_seconds=_times(told.step_microseconds, 1e-6),
+        draft_pass_seconds=_times(told.draft_pass_microseconds, 1e-6),
+    )
+
+
+def _times(value: int | None, unit: float) -> float | None:
+    return None if value is None else value * unit
 
 
 @cache
@@ -291,6 +309,7 @@ def _new(override: AcceleratorOverride) -> Accelerator:
         as_of="",
         checked=True,
         ridge_tokens=override.ridge_tokens,
+        measured=override.measured,
     )
 
 
@@ -321,6 +340,7 @@ def _changed(known: Accelerator, override: AcceleratorOverride) -> Accelerator:
         ridge_tokens=(
             override.ridge_tokens if override.ridge_tokens is not None else known.ridge_tokens
         ),
+        measured=override.measured or known.measured,
     )
 
 

@@ -99,6 +99,7 @@ def only(**fields: Any) -> Case:
     FP4_ABOVE_FP8,
 ) = accelerator.AcceleratorProfileSpec.RULES
 (LINK_HAS_BANDWIDTH,) = accelerator.AcceleratorLink.RULES
+(MEASURED_SAYS_SOMETHING,) = accelerator.AcceleratorMeasured.RULES
 _, FIXED_NEEDS_NUMBERS, _ = cutoff.Cutoff.RULES
 
 KEPT_POLICIES = (
@@ -165,6 +166,8 @@ KEPT_ACCELERATORS = (
     only(nativeFP8=True),
     only(nativeFP8=False, denseBF16TFLOPS=600),
     only(denseFP8TFLOPS=600, denseBF16TFLOPS=600),
+    only(measured={"memoryBandwidthPercent": 84, "computePercent": 61}),
+    only(measured={"stepMicroseconds": 900, "draftPassMicroseconds": 310}),
 )
 
 BROKEN_ACCELERATORS = (
@@ -197,6 +200,7 @@ BROKEN_ACCELERATORS = (
         "spec.link",
         LINK_HAS_BANDWIDTH,
     ),
+    Case("nothing measured", at("measured", value={}), "spec.measured", MEASURED_SAYS_SOMETHING),
 )
 
 ACCELERATORS_OUT_OF_BOUNDS = (
@@ -205,6 +209,16 @@ ACCELERATORS_OUT_OF_BOUNDS = (
         "bandwidth as a text", at("memoryBandwidthGBps", value="2 TB/s"), "spec.memoryBandwidthGBps"
     ),
     Case("a fraction", at("denseBF16TFLOPS", value=756.5), "spec.denseBF16TFLOPS"),
+    Case(
+        "more than all bandwidth",
+        at("measured", value={"memoryBandwidthPercent": 101}),
+        "spec.measured.memoryBandwidthPercent",
+    ),
+    Case(
+        "a share as a fraction",
+        at("measured", value={"computePercent": 61.5}),
+        "spec.measured.computePercent",
+    ),
     Case("an unknown link", at("link", "kind", value="InfiniBand"), "spec.link.kind"),
     Case("no product", at("match", "productNames", value=[]), "spec.match.productNames"),
     Case(
