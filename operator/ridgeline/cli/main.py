@@ -16,6 +16,7 @@ from ridgeline.cli.cutoff import cutoff
 from ridgeline.cli.lint import lint
 from ridgeline.cli.model import app as model_app
 from ridgeline.cli.record import app as record_app
+from ridgeline.cli.simulate import simulate
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.controller.logs import configure_logging
 from ridgeline.controller.run import Operator, stop_on_signals
@@ -37,6 +38,7 @@ app.command(epilog=ADVISE_EPILOG)(advise)
 app.command()(cutoff)
 app.command()(lint)
 app.command()(check)
+app.command()(simulate)
 
 
 class LogLevel(StrEnum):

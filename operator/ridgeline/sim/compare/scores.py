@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ridgeline.sim.compare.case import Case
 from ridgeline.sim.compare.play import Kind, Outcome
+from ridgeline.sim.compare.setup import Options, Prepared
 from ridgeline.sim.requests.simulate import Result
 from ridgeline.sim.requests.traffic import TICK_SECONDS
 
@@ -145,3 +147,61 @@ def _latency(outcome: Outcome | None) -> float | None:
 
 def _only(outcomes: Sequence[Outcome], kind: Kind) -> Outcome | None:
     return next((each for each in outcomes if each.strategy.kind is kind), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulated:
+    """A comparison that was played.
+
+    Attributes:
+        case: What was compared.
+        options: As a person chose them.
+        prepared: What was played.
+        outcomes: What became of every strategy, hindsight last.
+        scores: The same in numbers, in the same order.
+    """
+
+    case: Case
+    options: Options
+    prepared: Prepared
+    outcomes: tuple[Outcome, ...]
+    scores: tuple[Score, ...]
+
+    def outcome(self, kind: Kind, first: str | None = None) -> Outcome | None:
+        """Return the first outcome of a kind, of those that began on a profile where it is told."""
+        return next(
+            (
+                each
+                for each in self.outcomes
+                if each.strategy.kind is kind and first in (None, each.strategy.first)
+            ),
+            None,
+        )
+
+    def score(self, outcome: Outcome | None) -> Score | None:
+        """Return the numbers of an outcome."""
+        if outcome is None:
+            return None
+        return self.scores[self.outcomes.index(outcome)]
+
+    @property
+    def today(self) -> Score | None:
+        """What runs without the operator."""
+        return self.score(self.outcome(Kind.STATIC, self.case.today))
+
+    @property
+    def operator(self) -> Score | None:
+        """The operator as it is asked."""
+        return self.score(self.outcome(Kind.OPERATOR))
+
+    @property
+    def better_static(self) -> Score | None:
+        """The best of the choices that nobody changes."""
+        known = [each for each in self.scores if each.kind is Kind.STATIC]
+        served = [each for each in known if each.latency_seconds is not None]
+        return min(served, key=lambda each: each.latency_seconds or 0.0, default=None)
+
+    @property
+    def hindsight(self) -> Score | None:
+        """The best that rolls could have done."""
+        return next((each for each in self.scores if each.kind is Kind.HINDSIGHT), None)
