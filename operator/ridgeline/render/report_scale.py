@@ -27,11 +27,15 @@ class Scale:
     begin: float
     end: float
 
-    def __call__(self, value: float) -> float:
-        """Return the place of a value; what lies outside is put on the edge."""
+    def unbound(self, value: float) -> float:
+        """Return the place of a value, beyond the edges too."""
         width = self.high - self.low
         share = (value - self.low) / width if width > 0 else 0.0
-        return self.begin + min(max(share, 0.0), 1.0) * (self.end - self.begin)
+        return self.begin + share * (self.end - self.begin)
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value; what lies outside is put on the edge."""
+        return self.unbound(min(max(value, self.low), self.high))
 
 
 def extent(values: Sequence[float]) -> tuple[float, float]:

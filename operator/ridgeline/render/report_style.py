@@ -18,7 +18,7 @@ def style() -> str:
     dark = "".join(f"--c{index}:{each};" for index, each in enumerate(_DARK))
     classes = "".join(
         f".stroke{index}{{stroke:var(--c{index})}}.fill{index}{{fill:var(--c{index})}}"
-        f".key{index}{{border-top-color:var(--c{index})}}"
+        f".legend .key{index}{{border-top-color:var(--c{index})}}"
         for index in range(len(_LIGHT))
     )
     return (
@@ -45,6 +45,7 @@ p{max-width:46rem;overflow-wrap:anywhere}
 .subtitle,footer,.legend,.axis-note{color:var(--soft)}
 .summary{background:var(--card);border:1px solid var(--edge);border-radius:.5rem;
 padding:.25rem 1.25rem;margin:1.25rem 0}
+.summary h2,.cautions h2{border:0;margin:.5rem 0 0;font-size:1.05rem}
 .summary p:first-of-type{font-size:1.1rem}
 .cautions{background:var(--note);border-left:.3rem solid var(--note-edge);border-radius:.25rem;
 padding:.5rem 1.25rem;margin:1.25rem 0}

@@ -50,7 +50,12 @@ def chart_svg(chart: Chart, ident: str) -> Markup:
         tag("title", chart.summary, id=f"{ident}-title"),
         *_grid(chart, across, up),
         *(_mark(each, across, index) for index, each in enumerate(chart.marks)),
-        *(piece for line in chart.lines for piece in _line(line, across, up)),
+        _clip(ident),
+        tag(
+            "g",
+            *(piece for line in chart.lines for piece in _line(line, across, up)),
+            clip_path=f"url(#{ident}-clip)",
+        ),
         viewBox=f"0 0 {WIDTH:g} {height:g}",
         role="img",
         aria_labelledby=f"{ident}-title",
@@ -151,8 +156,21 @@ def _line(line: Line, across: Scale, up: Scale) -> Iterator[Markup]:
     kind = f"line stroke{line.colour % COLOURS}" + (" dashed" if line.dashed else "")
     for known, piece in groupby(points, key=lambda each: each[1] is not None):
         if known:
-            path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in piece if y is not None)
+            path = " ".join(
+                f"{across(x):.1f},{_far(up.unbound(y)):.1f}" for x, y in piece if y is not None
+            )
             yield tag("polyline", points=path, class_=kind)
+
+
+def _clip(ident: str) -> Markup:
+    """Return the frame that lines are cut at."""
+    frame = tag("rect", x=LEFT, y=_TOP, width=WIDTH - RIGHT - LEFT, height=_HEIGHT)
+    return tag("clipPath", frame, id=f"{ident}-clip")
+
+
+def _far(place: float) -> float:
+    """Return a place that a picture can name: what is far outside stays outside."""
+    return min(max(place, -1e4), 1e4)
 
 
 def thinned(
