@@ -11,7 +11,7 @@ from ridgeline.engine.container import InjectionPointError, injection_point
 from ridgeline.engine.findings import Finding, Severity
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError
 from ridgeline.engine.spelling_quotes import on_one_line
-from ridgeline.terms.names import PROFILE_ENV
+from ridgeline.terms.names import PROFILE_ENV, SERVING_ANNOTATION
 from ridgeline.terms.reasons import Reason
 
 _BY_KUBELET: Final = f"$({PROFILE_ENV})"
@@ -84,8 +84,13 @@ def _lacks_default(server: Server) -> bool:
 
 
 def _is_ours(server: Server) -> bool:
-    """Tell whether the operator owns the item: in manifests that were taken from a cluster."""
+    """Tell whether the operator owns the item: in manifests that were taken from a cluster.
+
+    kubectl leaves managed fields out; the operator's annotation stands on what it wrote to.
+    """
     metadata = mapping(server.pod.owner.body.get("metadata"))
+    if SERVING_ANNOTATION in mapping(metadata.get("annotations")):
+        return True
     entries = [each for each in mappings(metadata.get("managedFields")) if _is_entry(each)]
     try:
         return owns(ours(entries), env_item(server.written.name))

@@ -1,9 +1,7 @@
 """A serving with its policy, its target and its profiles: what the API server cannot know of it."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from ridgeline.api.errors import InvalidServing
 from ridgeline.api.policy import SpeculationPolicySpec
@@ -12,11 +10,9 @@ from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.cli.lint_around import Release, Said, around_of, release_of
 from ridgeline.cli.lint_containers import Server
 from ridgeline.cli.lint_findings import of_invalid, of_message, remarks_about
-from ridgeline.cli.lint_injection import item_findings
-from ridgeline.cli.lint_manifests import Manifests, Named, PodOf, mapping
+from ridgeline.cli.lint_manifests import Manifests, Named, mapping
 from ridgeline.cli.lint_roll import roll_findings
-from ridgeline.cluster.objects import DeploymentObject, trim_deployment
-from ridgeline.controller.resolve import ResolvedTarget, resolve_target
+from ridgeline.cli.lint_targets import DEPLOYMENT, Target, target_of
 from ridgeline.engine.check_subject import CheckedModel
 from ridgeline.engine.container import Container
 from ridgeline.engine.findings import Finding, Severity
@@ -30,25 +26,6 @@ from ridgeline.settings.preflight import findings_by_profile
 from ridgeline.settings.resolve import profiles_of
 from ridgeline.settings.schedules import findings_of as schedule_findings_of
 from ridgeline.terms.reasons import Reason
-
-DEPLOYMENT: Final = "Deployment"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The target of a serving among what was given.
-
-    Attributes:
-        named: The Deployment.
-        deployment: The same trimmed; `None` where it cannot be read.
-        server: The container that runs vLLM; `None` where that cannot be told.
-        findings: What is wrong with how it takes a profile.
-    """
-
-    named: Named
-    deployment: DeploymentObject | None
-    server: Server | None
-    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +63,7 @@ def serving_of(named: Named, manifests: Manifests, servers: Sequence[Server]) ->
     return Serving(
         named=named,
         resolved=resolve_spec(spec, policy),
-        target=_target(named, spec, manifests, servers),
+        target=target_of(named, spec, manifests, servers),
     )
 
 
@@ -99,88 +76,6 @@ def _policy(
         if each.name == spec.policy_ref.name and each.beside(named.namespace):
             return named_policy(each.name, mapping(each.body.get("spec")))
     return None
-
-
-def _target(
-    named: Named, spec: SpeculativeServingSpec, manifests: Manifests, servers: Sequence[Server]
-) -> Target | None:
-    wanted = spec.target_ref.name
-    pod = next((each for each in manifests.pods if _is_target(each, wanted, named)), None)
-    if pod is None:
-        return None
-    own = [each for each in servers if each.pod is pod]
-    deployment = _trimmed(pod, own)
-    if deployment is None:
-        broken = of_message(
-            "ManifestUnreadable",
-            pod.owner.title,
-            "it is none that the API server would take: give it as kubectl apply takes it",
-        )
-        return Target(named=pod.owner, deployment=None, server=None, findings=(broken,))
-    found = resolve_target(spec, profiles_of(spec), deployment, None)
-    server = _server(spec, own, found)
-    return Target(
-        named=pod.owner,
-        deployment=deployment,
-        server=server,
-        findings=tuple(_injection(found, server, deployment)),
-    )
-
-
-def _is_target(pod: PodOf, name: str, serving: Named) -> bool:
-    owner = pod.owner
-    return owner.kind == DEPLOYMENT and owner.name == name and owner.beside(serving.namespace)
-
-
-def _trimmed(pod: PodOf, own: Sequence[Server]) -> DeploymentObject | None:
-    """Return a Deployment of a file, which no API server has looked at."""
-    metadata = {
-        **mapping(pod.owner.body.get("metadata")),
-        "name": pod.owner.name,
-        "namespace": pod.owner.namespace,
-        "uid": pod.owner.name,
-        "resourceVersion": "1",
-    }
-    try:
-        found = trim_deployment({**pod.owner.body, "metadata": metadata})
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        return None
-    if not _is_sound(found):
-        return None
-    return replace(found, containers=tuple(each.written for each in own))
-
-
-_SHARE: Final = re.compile(r"[0-9]{1,9}%?")
-
-
-def _is_sound(deployment: DeploymentObject) -> bool:
-    """Tell whether the numbers of a Deployment are numbers, which trimming takes on trust."""
-    shape = deployment.shape
-    return isinstance(deployment.replicas, int) and all(
-        isinstance(each, int) or (isinstance(each, str) and _SHARE.fullmatch(each))
-        for each in (shape.max_surge, shape.max_unavailable)
-    )
-
-
-def _server(
-    spec: SpeculativeServingSpec, own: Sequence[Server], found: ResolvedTarget | Problem
-) -> Server | None:
-    """Return the container that runs vLLM, also where no profile can be given to it."""
-    if isinstance(found, ResolvedTarget):
-        wanted: str | None = found.container.name
-    else:
-        wanted = spec.target_ref.container_name
-    named = [each for each in own if wanted in (None, each.written.name)]
-    return named[0] if len(named) == 1 else None
-
-
-def _injection(
-    found: ResolvedTarget | Problem, server: Server | None, deployment: DeploymentObject
-) -> Iterator[Finding]:
-    if isinstance(found, Problem):
-        yield of_message(found.reason.value, f"{DEPLOYMENT} {deployment.name}", found.message)
-    if server is not None:
-        yield from item_findings(server)
 
 
 def serving_remarks(

@@ -245,12 +245,19 @@ def test_how_the_variable_is_read(body: Body, check: str, says: str, tmp_path: P
 
 def test_an_item_that_the_operator_owns_is_no_conflict(tmp_path: Path) -> None:
     body = reads(env=[{"name": "SPECULATION_CONFIG", "value": json.dumps(eagle())}])
-    item = {"f:env": {'k:{"name":"SPECULATION_CONFIG"}': {".": {}}}}
+    item: Body = {"f:env": {'k:{"name":"SPECULATION_CONFIG"}': {".": {}}}}
     fields = {"f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"vllm"}': item}}}}}
     body["metadata"]["managedFields"] = [{"manager": "ridgeline-profile", "fieldsV1": fields}]
     assert "FieldConflict" not in checks(tmp_path, body)
     body["metadata"]["managedFields"] = [{"manager": "helm", "fieldsV1": fields}]
     assert "FieldConflict" in checks(tmp_path, body)
+
+
+def test_kubectl_shows_no_managed_fields_but_the_annotation(tmp_path: Path) -> None:
+    body = reads(env=[{"name": "SPECULATION_CONFIG", "value": json.dumps(eagle())}])
+    assert "FieldConflict" in checks(tmp_path, body)
+    body["metadata"]["annotations"] = {"ridgeline.dev/serving": "llama"}
+    assert "FieldConflict" not in checks(tmp_path, body)
 
 
 def test_the_default_is_empty(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_profiles_are_judged_by_the_targets_release_model_and_gpu(tmp_path: Path
 
 
 def test_the_serving_says_gpu_model_and_precision(tmp_path: Path) -> None:
-    said = {"accelerator": "l4", "model": {"name": LARGE, "precision": "FP8"}}
+    said: Body = {"accelerator": "l4", "model": {"name": LARGE, "precision": "FP8"}}
     found = checks(tmp_path, target(model="/models/own"), serving(HEAD, **said))
     assert found["Memory"]["severity"] == "Error"
     assert "HiddenSize" in found
