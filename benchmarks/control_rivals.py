@@ -39,9 +39,11 @@ def ridge(known: Knowledge) -> Controller:
 
 def schedule_and_band(known: Knowledge) -> Controller:
     """The in-engine schedule below, none above, with the cut-off of that pair."""
-    sizes = {"prompt": known.mean_prompt, "output": known.mean_output}
-    truth = known.truth
-    at = crossing(truth.curve(SCHEDULE, **sizes), truth.curve(NONE, **sizes))
+    scheduled, none = (
+        known.truth.curve(each, prompt=known.mean_prompt, output=known.mean_output)
+        for each in (SCHEDULE, NONE)
+    )
+    at = crossing(scheduled, none)
     return Threshold(off=at, on=0.7 * at, speculating=SCHEDULE)
 
 

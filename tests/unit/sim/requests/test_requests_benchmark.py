@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import control, control_run
-from benchmarks.control_rivals import RIVALS, Threshold, Windows
+from benchmarks.control_rivals import RIVALS
 from benchmarks.control_run import BOUND, CellOfSeed, Outcome, rows, run_cell
 from benchmarks.control_scenarios import further, headline, prepare
 from ridgeline.sim.compare.case import stretched
 from ridgeline.sim.requests import bound
 from ridgeline.sim.requests.controller import Observation
+from ridgeline.sim.requests.rivals import Threshold, Windows
 from ridgeline.sim.requests.traffic import DAY, Demand
 from ridgeline.sim.requests.truth import crossing
 from tests.unit.sim.requests.settings_for_tests import truth
