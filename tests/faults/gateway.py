@@ -81,9 +81,9 @@ class Gateway:
         """Answer 503 to writes of that Deployment, from now on."""
         self._refused.add(name)
 
-    def admit(self) -> None:
-        """Refuse nothing any more."""
-        self._refused.clear()
+    def admit(self, *names: str) -> None:
+        """Refuse nothing any more of these Deployments; of none at all where none is named."""
+        self._refused -= set(names or self._refused)
 
     def silence(self, what: Silence) -> None:
         """Swallow these from now on; what was held back comes late when nothing is any more."""

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import time
+
 from tests.cluster.handle import Cluster
 from tests.faults.faults import FAULTS
 from tests.faults.promise import Ending, ending
 from tests.faults.sight import Sight
 from tests.faults.stage import Stage, rest, staged
 
-SETTLE_S = 300.0
-"""A canary may wait three minutes for its verdict, and what follows takes its time too."""
+SETTLE_S = 480.0
+"""A canary may wait four minutes for its verdict, and what follows takes its time too."""
 
 _QUIET_S = 8.0
 """What is well must still be well after a rate window and some ticks."""
+
+
+class Stopwatch:
+    """Tells when something was reached, so that a run shows where its time goes."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+
+    def tell(self, what: str) -> None:
+        """Print what was reached, and after how long."""
+        print(f"  {time.monotonic() - self._begin:.0f} s: {what}", flush=True)
 
 
 def strike(cluster: Cluster, fault: str) -> dict[str, Ending]:
@@ -21,9 +34,13 @@ def strike(cluster: Cluster, fault: str) -> dict[str, Ending]:
     Raises:
         TimeoutError: A serving does not come to its step.
     """
+    watch = Stopwatch()
     with staged(cluster) as stage:
+        watch.tell("at their steps")
         FAULTS[fault](stage)
+        watch.tell("struck and mended")
         wait_well(stage)
+        watch.tell("settled")
         for note in stage.notes:
             print(f"  {note}")
         endings = _endings(stage, stage.look())
@@ -34,15 +51,13 @@ def strike(cluster: Cluster, fault: str) -> dict[str, Ending]:
 
 def wait_well(stage: Stage) -> None:
     """Wait until every promise is kept and stays so, or the time is up."""
-    left = SETTLE_S
-    while left > 0:
+    end = time.monotonic() + SETTLE_S
+    while time.monotonic() < end:
         if _all_well(stage):
             rest(_QUIET_S)
             if _all_well(stage):
                 return
-            left -= _QUIET_S
         rest(1.0)
-        left -= 1.0
 
 
 def _all_well(stage: Stage) -> bool:

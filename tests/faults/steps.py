@@ -35,9 +35,9 @@ class Step:
         canary: Whether the roll begins with a canary.
         stand_in: Settings of its servers.
         brake: From when on writes of the target are refused.
-        ordered: Whether EAGLE is ordered by the annotation as soon as the target is held back, and
-            the others stand.
-        users: Users that ask its servers all the time.
+        last: Whether it passes by, and so is gone to only when the others stand: what `brake`
+            keeps back goes on then, and what is held back is ordered to go on.
+        users: Users that ask its servers all the time, from when the others stand.
     """
 
     name: str
@@ -46,15 +46,16 @@ class Step:
     canary: bool = True
     stand_in: dict[str, str] = field(default_factory=dict)
     brake: Brake = Brake.NEVER
-    ordered: bool = False
+    last: bool = False
     users: int = 0
 
     @property
     def rollout(self) -> dict[str, object]:
         """The serving's rollout settings."""
+        patient = self.users or (self.last and self.brake is Brake.NEVER)
         canary = {
             "when": "Always",
-            "deadlineSeconds": 3 * CANARY_DEADLINE_S if self.users else CANARY_DEADLINE_S,
+            "deadlineSeconds": (4 if patient else 1) * CANARY_DEADLINE_S,
             "onNoTraffic": "Promote",
         }
         return {"canary": canary if self.canary else {"when": "Never"}, "trial": "Never"}
@@ -92,7 +93,9 @@ STEPS = (
         name="starting",
         told="canary starts",
         stands=_starting,
-        stand_in={"STAND_IN_STARTUP_BY_PROFILE": "eagle=50"},
+        stand_in={"STAND_IN_STARTUP_BY_PROFILE": "eagle=30"},
+        brake=Brake.AT_ONCE,
+        last=True,
     ),
     Step(name="judged", told="canary is judged", stands=_judged, users=12),
     Step(
@@ -100,13 +103,13 @@ STEPS = (
         told="the rest follows",
         stands=_rolling,
         stand_in={"STAND_IN_STARTUP_BY_PROFILE": "eagle=10"},
-        ordered=True,
+        last=True,
     ),
     Step(
         name="undoing",
         told="being undone",
         stands=lambda sight: sight.state == "Undoing",
-        stand_in={"STAND_IN_DIE_AFTER_SECONDS": "5", "STAND_IN_FAULTS_UNDER": "eagle"},
+        stand_in={"STAND_IN_DIE_AFTER_SECONDS": "2", "STAND_IN_FAULTS_UNDER": "eagle"},
         brake=Brake.HELD_BACK,
     ),
     Step(
