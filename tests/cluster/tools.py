@@ -114,7 +114,7 @@ HELM3 = Toolset(
 
 GITOPS = Toolset(
     name="gitops",
-    binaries={"argolua": "./argolua", "kstatus": "./kstatus"},
+    binaries={name: f"./{name}" for name in ("argolua", "fluxtypes", "kstatus")},
     flags=("-trimpath", "-ldflags", "-s -w"),
     home=REPO / "tests" / "tools",
 )

@@ -17,7 +17,7 @@ from tests.scene.placed import Placed
 from tests.scene.writes import AuditLog, Trace
 
 WINDOW_S: Final = 4
-PATIENCE_S: Final = 150.0
+PATIENCE_S: Final = 400.0
 
 OURS: Final = "ridgeline-profile"
 _ITEM: Final = f'k:{{"name":"{PROFILE_ENV}"}}'
