@@ -61,7 +61,7 @@ def read_files(paths: Sequence[Path], name: str | None, overrides: Mapping[str, 
     Raises:
         FilesError: A file cannot be read, or there is not exactly one serving.
     """
-    bodies = [body for path in paths for body in _bodies(path)]
+    bodies = [body for path in paths for body in bodies_of(path)]
     body = _serving(bodies, name, paths)
     serving = _overridden(_trimmed(body, trim_serving), overrides)
     try:
@@ -91,7 +91,12 @@ def _text(path: Path) -> str:
     return raw.decode("utf-8")
 
 
-def _bodies(path: Path) -> Iterator[dict[str, Any]]:
+def bodies_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a YAML file, those of a list one by one.
+
+    Raises:
+        FilesError: It cannot be read, or is not YAML.
+    """
     try:
         found = list(yaml.safe_load_all(_text(path)))
     except (OSError, UnicodeDecodeError) as error:

@@ -16,6 +16,7 @@ from ridgeline.cli.cutoff import cutoff
 from ridgeline.cli.lint import lint
 from ridgeline.cli.model import app as model_app
 from ridgeline.cli.record import app as record_app
+from ridgeline.cli.replay import replay
 from ridgeline.cli.simulate import simulate
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.controller.logs import configure_logging
@@ -39,6 +40,7 @@ app.command()(cutoff)
 app.command()(lint)
 app.command()(check)
 app.command()(simulate)
+app.command()(replay)
 
 
 class LogLevel(StrEnum):

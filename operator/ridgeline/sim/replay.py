@@ -6,7 +6,7 @@ so that another law or other settings are judged by what they would have remembe
 not follow where other decisions would have led: `simulate` does.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -17,10 +17,13 @@ from ridgeline.policy.memory import Memory
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.telemetry.record import RecordedTick
 
+Asked = PolicySettings | Callable[[RecordedTick], PolicySettings]
+"""What is asked instead of what the record says: the same for all ticks, or by tick."""
+
 _TOLD_BY_TARGET: Final = frozenset({"target", "replicas.profile"})
 
 
-def replay(ticks: Iterable[RecordedTick], settings: PolicySettings | None = None) -> list[Decision]:
+def replay(ticks: Iterable[RecordedTick], settings: Asked | None = None) -> list[Decision]:
     """Return what is decided now for each tick, in their order.
 
     With the settings of the record and the policy that wrote it, these are the recorded decisions,
@@ -37,11 +40,7 @@ def replay(ticks: Iterable[RecordedTick], settings: PolicySettings | None = None
     decisions = []
     for tick in ticks:
         key = (tick.namespace, tick.serving)
-        asked = settings or tick.settings
-        if asked is None:
-            raise ValueError(
-                f"{key[0]}/{key[1]} was recorded from the past, which knows no settings: give them"
-            )
+        asked = settings_of(tick, settings)
         memory = _with_what_happened(memories.get(key), tick.memory)
         decision = decide(tick.facts, asked, memory, tick.at)
         decisions.append(decision)
@@ -49,6 +48,21 @@ def replay(ticks: Iterable[RecordedTick], settings: PolicySettings | None = None
         waited = tick.overruled is not None and decision.outcome is Outcome.SWITCH
         memories[key] = memory if waited else decision.memory
     return decisions
+
+
+def settings_of(tick: RecordedTick, asked: Asked | None) -> PolicySettings:
+    """Return what a tick is decided by.
+
+    Raises:
+        ValueError: It has no settings (it is of the past) and none are asked.
+    """
+    found = asked(tick) if callable(asked) else asked or tick.settings
+    if found is None:
+        raise ValueError(
+            f"{tick.namespace}/{tick.serving} was recorded from the past, which knows no "
+            "settings: give them"
+        )
+    return found
 
 
 def _with_what_happened(carried: Memory | None, recorded: Memory | None) -> Memory:
