@@ -55,12 +55,7 @@ def moment(at: float) -> str:
 def words(replays: Replays) -> tuple[str, ...]:
     """Return what a replay comes to, in plain words."""
     ticks = replays.one.ticks
-    hours = (ticks[-1].at - ticks[0].at) / 3600.0
-    told = [
-        f"{len(ticks)} moments of {replays.serving} over {hours:.3g} hours, from "
-        f"{moment(ticks[0].at)}."
-    ]
-    told += [_switching(each) for each in (replays.one, replays.other) if each is not None]
+    told = [_switching(each) for each in (replays.one, replays.other) if each is not None]
     one, other = replays.compared
     known = [a for a, b in zip(one.said, other.said, strict=True) if a is not None and b]
     found = replays.differences
@@ -77,7 +72,17 @@ def words(replays: Replays) -> tuple[str, ...]:
             f"{one.name} and {other.name} differ at {apart} of {len(known)} moments, first at "
             f"{moment(found[0].begins)}: {_said(found[0].one)} against {_said(found[0].other)}."
         )
+    told.append(
+        f"Looked at: {len(ticks)} moments of {replays.serving} over "
+        f"{_lasting(ticks[-1].at - ticks[0].at)}, from {moment(ticks[0].at)}."
+    )
     return tuple(told)
+
+
+def _lasting(seconds: float) -> str:
+    if seconds < 5400:
+        return f"{seconds / 60:.3g} minutes"
+    return f"{seconds / 3600:.3g} hours" if seconds < 172_800 else f"{seconds / 86_400:.3g} days"
 
 
 def _switching(replay: Replay) -> str:

@@ -80,7 +80,7 @@ vertical-align:middle}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums;width:100%}
 caption{text-align:left;font-weight:600;padding:.25rem 0}
 th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid var(--edge);
-vertical-align:top;overflow-wrap:anywhere}
+vertical-align:top;overflow-wrap:break-word}
 th.number,td.number{text-align:right;white-space:nowrap}
 thead th{color:var(--soft);font-weight:600}
 tr.strong{background:var(--card)}
