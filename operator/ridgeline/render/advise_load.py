@@ -67,8 +67,8 @@ def _how_sure(report: AdviceReport) -> str:
 
 _ENGINES: Final[tuple[tuple[str, Callable[[Spread], Plan | CannotSay]], ...]] = (
     ("as predicted", lambda load: load.likely),
-    ("a fast one", lambda load: load.fast),
-    ("a slow one", lambda load: load.slow),
+    ("a fast engine", lambda load: load.fast),
+    ("a slow engine", lambda load: load.slow),
 )
 """What a load is planned for: the error that all times share lies between the last two."""
 
@@ -80,23 +80,26 @@ def load_section(report: AdviceReport) -> Section | None:
         return None
     priced = demand.gpu_hour is not None
     columns = ("profile", "engine", "replicas", "requests per engine", "capacity in use", "TPOT")
-    costs = ("per hour", "per million tokens", "against none", "per million at full load")
+    costs = ("per hour", "per million tokens", "against none", "at full load")
     none = next((each for each in report.profiles if _is_none(each)), None)
-    rows = []
+    rows, troubles = [], []
     for each in report.profiles:
         for engine, of in _ENGINES:
             if each.load is not None:
+                found = of(each.load)
                 base = None if none is None or none.load is None else of(none.load)
-                cells = _carried(of(each.load), base)
+                cells = _carried(found, base)
                 shown = cells if priced else cells[: len(columns) - 2]
                 rows.append((each.model.arm.name, engine, *shown))
+                if isinstance(found, CannotSay):
+                    troubles.append(f"{engine}: {found}")
     price = f", {demand.gpu_hour:g} per GPU-hour" if priced else ""
     return Section(
         title=f"Carrying {demand.tokens_per_second:.0f} output tokens per second on replicas of "
         f"{_gpus(demand.gpus)}{price}",
         columns=(*columns, *costs) if priced else columns,
         rows=tuple(rows),
-        lines=(_counted(demand),),
+        lines=(_counted(demand), *troubles),
     )
 
 
@@ -116,7 +119,7 @@ def _counted(demand: Demand) -> str:
 
 def _carried(plan: Plan | CannotSay, none: Plan | CannotSay | None) -> tuple[str, ...]:
     if isinstance(plan, CannotSay):
-        return (f"cannot say: {plan}", *([""] * 7))
+        return ("not carried", *([""] * 7))
     against = ""
     if isinstance(none, Plan) and none is not plan and plan.per_million and none.per_million:
         against = f"{plan.per_million / none.per_million - 1.0:+.0%}"
