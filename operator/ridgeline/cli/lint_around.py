@@ -3,7 +3,7 @@
 A person's word comes first, then the serving's, then what the manifest itself tells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +14,8 @@ from ridgeline.engine.check_subject import CheckedModel
 from ridgeline.engine.contract import EngineContract, contract_of
 from ridgeline.engine.findings import Finding, Severity
 from ridgeline.engine.served_model import served_model
+from ridgeline.engine.speculative_config import Profile
+from ridgeline.engine.spelling_quotes import on_one_line
 from ridgeline.engine.version import version_of_image
 from ridgeline.policy.facts import Problem
 from ridgeline.settings.accelerators import (
@@ -24,8 +26,10 @@ from ridgeline.settings.accelerators import (
 )
 from ridgeline.settings.engine_contract import load_engine_contracts
 from ridgeline.settings.preflight import Around, words_without_profile
+from ridgeline.settings.preflight_models import catalogued_draft
 from ridgeline.settings.preflight_room import Hardware
 from ridgeline.settings.target_model import TargetModel, target_model
+from ridgeline.terms.methods import Method
 
 IMAGE: Final = "image"
 
@@ -90,15 +94,65 @@ def unknown_release(image: str, release: Release) -> Finding | None:
     """Return that nothing told the release; `None` when something did."""
     if release.told:
         return None
+    judged = f"it is judged as {release.contract.known_as}, and another may accept other keys"
+    if not image:
+        # A serving that was given alone: nobody is to blame.
+        return Finding(
+            check="ReleaseUnknown",
+            flag=IMAGE,
+            value="",
+            consequence=f"no container was given that tells the release of vLLM: {judged}",
+            fix="give the Deployment as well, or tell the release with --vllm",
+            severity=Severity.INFO,
+        )
     return Finding(
         check="ReleaseUnknown",
         flag=IMAGE,
         value=image,
-        consequence="its tag names no release of vLLM: it is judged as "
-        f"{release.contract.known_as}, and another may accept other keys",
+        consequence=f"its tag names no release of vLLM: {judged}",
         fix="use a tag such as v0.24.0, or tell the release with --vllm",
-        # Without an image nobody is to blame: a serving was given alone.
-        severity=Severity.WARNING if image else Severity.INFO,
+        severity=Severity.WARNING,
+    )
+
+
+_WEIGHTS: Final = frozenset({Method.EAGLE, Method.EAGLE3, Method.DRAFT_MODEL})
+
+
+def not_judged(profile: Profile, around: Around) -> Iterator[Finding]:
+    """Yield what cannot be judged of a profile's pair, because a model is not known.
+
+    Args:
+        profile: The profile.
+        around: What is known, drafts among it.
+    """
+    if profile.method not in _WEIGHTS or profile.model is None:
+        return
+    if around.model is None and around.target is None:
+        yield _unknown_model(
+            "TargetUnknown",
+            "",
+            "the served model is not known: neither vocabularies and widths nor memory are judged",
+            "give its config.json with --model-config, or name it in spec.model",
+        )
+    is_head = profile.method is not Method.DRAFT_MODEL
+    known = around.drafts.get(profile.name) or catalogued_draft(profile)
+    if known is None and not is_head:
+        yield _unknown_model(
+            "DraftUnknown",
+            profile.model,
+            "the draft model is not in the catalogue: its vocabulary is not judged",
+            "give its config.json with --draft-config",
+        )
+
+
+def _unknown_model(check: str, model: str, consequence: str, fix: str) -> Finding:
+    return Finding(
+        check=check,
+        flag="model",
+        value=on_one_line(model),
+        consequence=consequence,
+        fix=fix,
+        severity=Severity.INFO,
     )
 
 

@@ -108,10 +108,12 @@ def _remarks(
     for named in manifests.servings:
         yield from remarks_about(named, refused_fields(named))
     yield from _rivals(servings)
+    of_policies = {id(each): tuple(_of_policy(each, said)) for each in manifests.policies}
     for policy in manifests.policies:
-        yield from remarks_about(policy, _of_policy(policy, said))
+        yield from remarks_about(policy, of_policies[id(policy)])
+    names = [policy.name for policy in manifests.policies]
     for serving in servings:
-        yield from _said_by_policies(serving_remarks(serving, said, found), manifests, said)
+        yield from _not_again(serving_remarks(serving, said, found), of_policies, names)
     for accelerator in manifests.accelerators:
         refused = invalid_accelerator_fields(accelerator.body, strict=True)
         yield from remarks_about(accelerator, of_invalid(refused))
@@ -149,23 +151,22 @@ def _of_policy(policy: Named, said: Said) -> Iterator[Finding]:
 _OF_SCHEDULES: Final = frozenset({Reason.SCHEDULE_INVALID.value, Reason.SCHEDULES_OVERLAP.value})
 
 
-def _said_by_policies(
-    remarks: Iterator[Remark], manifests: Manifests, said: Said
+def _not_again(
+    remarks: Iterator[Remark], of_policies: Mapping[int, tuple[Finding, ...]], names: Sequence[str]
 ) -> Iterator[Remark]:
-    """Leave out what a serving takes from a policy that was told of it already."""
-    known = {
-        (each.check, each.consequence.replace(f" of policy {policy.name}", ""))
-        for policy in manifests.policies
-        for each in _of_policy(policy, said)
-    }
-    names = [policy.name for policy in manifests.policies]
-    for each in remarks:
-        consequence = each.finding.consequence
+    """Leave out what a serving takes from a policy, and what was told of that already."""
+
+    def plain(consequence: str) -> str:
         for name in names:
             consequence = consequence.replace(f" of policy {name}", "")
-        again = (each.finding.check, consequence) in known
-        if not (again and each.finding.check in _OF_SCHEDULES):
-            yield each
+        return consequence
+
+    known = {(each.check, each.consequence) for found in of_policies.values() for each in found}
+    for remark in remarks:
+        found = remark.finding
+        again = (found.check, plain(found.consequence)) in known
+        if not (again and found.check in _OF_SCHEDULES):
+            yield remark
 
 
 def _rivals(servings: Sequence[Serving]) -> Iterator[Remark]:

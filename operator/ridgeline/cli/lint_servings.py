@@ -7,7 +7,14 @@ from ridgeline.api.errors import InvalidServing
 from ridgeline.api.policy import SpeculationPolicySpec
 from ridgeline.api.serving import invalid_fields, parse_serving
 from ridgeline.api.spec import SpeculativeServingSpec
-from ridgeline.cli.lint_around import Release, Said, around_of, release_of
+from ridgeline.cli.lint_around import (
+    Release,
+    Said,
+    around_of,
+    not_judged,
+    release_of,
+    unknown_release,
+)
 from ridgeline.cli.lint_containers import Server
 from ridgeline.cli.lint_findings import of_invalid, of_message, remarks_about
 from ridgeline.cli.lint_manifests import Manifests, Named, mapping
@@ -145,6 +152,12 @@ def _of_profiles(
     container = server.container if server is not None else Container(name="")
     around = around_of(server, serving.spec, said)
     around = replace(around, drafts=_drafts(profiles, said))
+    unknown = unknown_release("", release) if server is None else None
+    if unknown is not None:
+        yield from remarks_about(serving.named, (unknown,))
+    for profile in profiles:
+        unknowns = not_judged(profile, around)
+        yield from remarks_about(serving.named, unknowns, profiles=(profile.name,))
     found = findings_by_profile(container, profiles, release.contract, around)
     for name, findings in found:
         # What holds of the container whatever the profile was said about the container.

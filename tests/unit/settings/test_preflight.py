@@ -22,6 +22,7 @@ from ridgeline.settings.preflight import (
     subjects_of,
     words_without_profile,
 )
+from ridgeline.settings.preflight_config import OWN, findings_of_config
 from ridgeline.settings.preflight_room import Hardware, is_tight
 from ridgeline.settings.target_model import TargetModel, target_model
 from ridgeline.terms.methods import Method
@@ -237,3 +238,59 @@ def test_the_worst_comes_first() -> None:
     ranks = [order.index(each.severity) for each in found]
     assert ranks == sorted(ranks)
     assert len(set(ranks)) > 1
+
+
+def own(config: dict[str, Any] | None, around: Around, *flags: str) -> dict[str, Finding]:
+    contract = contract_of(load_engine_contracts(), "0.33.0")
+    found = findings_of_config(container(*flags), config, contract, around)
+    return {each.check: each for each in found}
+
+
+def test_a_config_of_a_command_line_is_judged_like_a_profile() -> None:
+    config = {"method": "draft_model", "model": DRAFT.model, "num_speculative_tokens": 5}
+    assert "Memory" in own(config, on("l4"))
+    assert "Memory" not in own(config, on("h200-sxm"))
+    qwen = {**config, "model": "Qwen/Qwen2.5-0.5B"}
+    assert "Vocabulary" in own(qwen, Around(model=known_model()))
+    told = Around(model=known_model(), drafts={OWN: CheckedModel(vocabulary=128256)})
+    assert "Vocabulary" not in own(qwen, told)
+    head = {**config, "method": "eagle3", "model": "SpecForge/qwen3-4b-eagle3"}
+    assert "HeadForOther" in own(head, Around(model=known_model()))
+    assert "MemoryShareHigh" in own(config, Around(), "--gpu-memory-utilization=0.99")
+
+
+@pytest.mark.parametrize("config", [None, {}, {"method": 3}, {"model": []}, {"method": "medusa"}])
+def test_any_config_of_a_command_line_is_judged(config: dict[str, Any] | None) -> None:
+    assert all(each.consequence for each in own(config, on("l4")).values())
+
+
+ADAPTIVE = {
+    "method": "dspark",
+    "model": "org/d",
+    "num_speculative_tokens": 7,
+    "enable_adaptive_verification": True,
+}
+NEEDS = {"AdaptiveVerificationGpu", "AdaptiveVerificationCache", "AdaptiveVerificationMemory"}
+FITTING = ("--kv-cache-dtype=fp8", "--gpu-memory-utilization=0.8")
+
+
+def test_what_adaptive_verification_needs() -> None:
+    assert set(own(ADAPTIVE, on("h100-sxm"))) >= NEEDS
+    assert not NEEDS & set(own(ADAPTIVE, on("b200-sxm"), *FITTING))
+    assert not NEEDS & set(own({**ADAPTIVE, "enable_adaptive_verification": False}, on("l4")))
+    accelerator = load_catalogue().named("l4")
+    assert "AdaptiveVerificationGpu" in own(ADAPTIVE, Around(accelerator=accelerator))
+    assert "AdaptiveVerificationGpu" not in own(ADAPTIVE, Around())
+
+
+def test_the_catalogue_tells_the_family_of_a_target() -> None:
+    families = {
+        "Qwen/Qwen3-8B": "qwen3",
+        LLAMA: "llama",
+        "openai/gpt-oss-20b": "gpt_oss",
+        "deepseek-ai/DeepSeek-V3": "",
+    }
+    for name, family in families.items():
+        found = subjects(Around(model=known_model(name)), model=name)["none"].target
+        assert found is not None
+        assert found.model_type == family
