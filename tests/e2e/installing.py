@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tests.cluster.operator_image import OPERATOR_IMAGE
 from tests.e2e.rooms import TICK_S, WINDOW_S, prometheus_of
 
 RELEASE = "ridgeline"
+PREVIOUS_VERSION = "0.0.1"
 ACCOUNT = f"system:serviceaccount:{OPERATOR_NAMESPACE}:{RELEASE}"
 
 Right = tuple[str, str]
@@ -50,13 +53,25 @@ class Installed:
             **more,
         }
 
-    def put(self, values_file: str) -> None:
+    def put(self, values_file: str, chart: Path = CHART) -> None:
         """Install or upgrade, and wait until the operator is ready."""
         self.helm(
-            *("upgrade", "--install", RELEASE, str(CHART), "--values", values_file),
+            *("upgrade", "--install", RELEASE, str(chart), "--values", values_file),
             # Other tests may have put the CRDs there by hand.
             *("--take-ownership", "--wait", "--timeout", "120s"),
         )
+
+    def previous_chart(self, folder: Path) -> Path:
+        """The chart as a package of a version that is lower than today's."""
+        self.chart.run(
+            *("package", str(CHART), "--version", PREVIOUS_VERSION, "--destination", str(folder))
+        )
+        return folder / f"ridgeline-{PREVIOUS_VERSION}.tgz"
+
+    def versions(self) -> list[str]:
+        """The charts of all revisions, from the first."""
+        told = json.loads(self.helm("history", RELEASE, "--output", "json"))
+        return [each["chart"].removeprefix("ridgeline-") for each in told]
 
     def helm(self, *arguments: str) -> str:
         """Run Helm on the cluster, in the release's namespace."""

@@ -9,16 +9,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
-from tests.chart.rendering import Chart
+from tests.chart.rendering import CHART, Chart
 from tests.cluster.control_plane import OPERATOR_NAMESPACE
 from tests.cluster.errors import ClusterError
 from tests.cluster.handle import Cluster
 from tests.cluster.waiting import wait_until
 from tests.e2e.installing import (
+    PREVIOUS_VERSION,
     RELEASE,
     Installed,
     Right,
@@ -26,7 +28,7 @@ from tests.e2e.installing import (
     needs_own_cluster,
     used,
 )
-from tests.e2e.rooms import fresh_namespace, small
+from tests.e2e.rooms import fresh_namespace, prometheus_of, small
 from tests.scene.load import Load
 from tests.scene.placed import Placed
 
@@ -44,10 +46,10 @@ class Story:
     scene: Placed
     values: Path
 
-    def upgrade(self, **values: Any) -> None:
-        """Give the release other values."""
+    def upgrade(self, chart: Path = CHART, **values: Any) -> None:
+        """Give the release other values, or another chart."""
         self.values.write_text(yaml.safe_dump(self.release.values(**values)))
-        self.release.put(str(self.values))
+        self.release.put(str(self.values), chart)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,7 @@ def story(
             scene = Placed(cluster, small(room, "installed", up_to=6, return_below=4))
             values = tmp_path_factory.mktemp("values") / "values.yaml"
             told = Story(release=release, scene=scene, values=values)
-            told.upgrade()
+            told.upgrade(chart=release.previous_chart(values.parent))
             yield told
     finally:
         cluster.kubectl("delete", "namespace", OPERATOR_NAMESPACE)
@@ -128,6 +130,57 @@ def test_the_cutoff_comes_from_the_label_of_the_node(story: Story) -> None:
     assert [row.get("upToConcurrency") for row in status["cutoffTable"]] == [24, None]
 
 
+def test_an_upgrade_from_the_previous_chart_keeps_servings_and_their_pods(story: Story) -> None:
+    scene, cluster = story.scene, story.release.cluster
+    before = (scene.serving(), scene.target()["spec"]["template"], _running(scene), _crds(cluster))
+
+    story.upgrade(networkPolicy={"enabled": True})
+
+    assert story.release.versions()[-2:] == [PREVIOUS_VERSION, _version()]
+    (pod,) = story.release.pods()
+    assert pod["metadata"]["labels"]["helm.sh/chart"] == f"ridgeline-{_version()}"
+    wait_until(lambda: story.release.holder() == pod["metadata"]["name"], "the new one to lead")
+    serving = scene.serving()
+    assert serving["metadata"]["uid"] == before[0]["metadata"]["uid"]
+    assert serving["spec"] == before[0]["spec"]
+    for kept in ("activeProfile", "cutoffTable", "switchHistory", "accelerator"):
+        assert serving["status"][kept] == before[0]["status"][kept], kept
+    assert scene.target()["spec"]["template"] == before[1]
+    assert _running(scene) == before[2]
+    assert _crds(cluster) == before[3]
+
+
+def test_the_network_policy_is_about_the_operator_and_its_test_alone(story: Story) -> None:
+    cluster = story.release.cluster
+    (policy,) = cluster.kubectl("get", "networkpolicies", "-n", OPERATOR_NAMESPACE)["items"]
+    (chosen,) = policy["spec"]["podSelector"]["matchExpressions"]
+    labels = policy["spec"]["podSelector"]["matchLabels"]
+    selector = ",".join(
+        [
+            *(f"{key}={value}" for key, value in labels.items()),
+            f"{chosen['key']} in ({','.join(chosen['values'])})",
+        ]
+    )
+    found = cluster.kubectl("get", "pods", "-A", "-l", selector)["items"]
+    assert _names(found) == _names(story.release.pods())
+    # The address of Prometheus in the configuration, as the policy lets it through.
+    ports = {each["port"] for rule in policy["spec"]["egress"] for each in rule["ports"]}
+    assert urlsplit(prometheus_of(cluster)).port in ports
+
+
+def test_helm_test_finds_everything_in_order(story: Story) -> None:
+    told = story.release.helm("test", RELEASE, "--logs", "--timeout", "120s")
+    assert "FAIL" not in told
+    assert told.count("ok  ") >= 4, told
+    assert f"Deployment {OPERATOR_NAMESPACE}/{RELEASE}" in told
+    cluster = story.release.cluster
+    # Nothing of it is left.
+    found = cluster.kubectl(
+        "get", "pods,roles,rolebindings", "-n", OPERATOR_NAMESPACE, "-o", "name"
+    )
+    assert [each for each in found.split() if each.endswith("-test")] == []
+
+
 def test_it_asks_for_nothing_that_it_may_not_and_may_nothing_that_it_does_not_use(
     story: Story,
 ) -> None:
@@ -177,14 +230,34 @@ def test_uninstalling_leaves_targets_serving_and_servings_known(story: Story) ->
     cluster.kubectl("delete", f"sps/{scene.scene.name}", "-n", scene.scene.namespace)
 
 
-def _running(scene: Placed) -> set[str]:
-    chosen = ("-n", scene.scene.namespace, "-l", f"app.kubernetes.io/name={scene.scene.name}")
-    items = scene.cluster.kubectl("get", "pods", *chosen)["items"]
+def _version() -> str:
+    return str(yaml.safe_load((CHART / "Chart.yaml").read_text())["version"])
+
+
+def _crds(cluster: Cluster) -> dict[str, str]:
+    items = cluster.kubectl("get", "crds")["items"]
+    return {each["metadata"]["name"]: each["metadata"]["uid"] for each in items}
+
+
+def _names(objects: list[Any]) -> set[str]:
+    return {each["metadata"]["name"] for each in objects}
+
+
+def _running(scene: Placed) -> dict[str, int]:
+    """Restarts of each Pod of the target by its uid, once every one of them serves."""
+    wait_until(lambda: all(map(_is_ready, _pods(scene))), "every Pod of the target to serve")
     return {
-        each["metadata"]["uid"]
-        for each in items
-        if any(
-            one["type"] == "Ready" and one["status"] == "True"
-            for one in each["status"].get("conditions", ())
-        )
+        each["metadata"]["uid"]: each["status"]["containerStatuses"][0]["restartCount"]
+        for each in _pods(scene)
     }
+
+
+def _pods(scene: Placed) -> list[Any]:
+    chosen = ("-n", scene.scene.namespace, "-l", f"app.kubernetes.io/name={scene.scene.name}")
+    items: list[Any] = scene.cluster.kubectl("get", "pods", *chosen)["items"]
+    return [each for each in items if "deletionTimestamp" not in each["metadata"]]
+
+
+def _is_ready(pod: Any) -> bool:
+    conditions = pod["status"].get("conditions", ())
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
