@@ -18,9 +18,18 @@ NAMESPACED = {
     "policy/poddisruptionbudgets": OBSERVED,
     "/resourcequotas": OBSERVED,
     "autoscaling/horizontalpodautoscalers": OBSERVED,
+    "scheduling.volcano.sh/podgroups": OBSERVED,
+    "scheduling.x-k8s.io/podgroups": OBSERVED,
     "events.k8s.io/events": {"create"},
 }
-CLUSTER = {"ridgeline.dev/acceleratorprofiles": OBSERVED, "/nodes": OBSERVED}
+CLUSTER = {
+    "ridgeline.dev/acceleratorprofiles": OBSERVED,
+    "/nodes": OBSERVED,
+    "resource.k8s.io/deviceclasses": OBSERVED,
+    "resource.k8s.io/resourceclaims": OBSERVED,
+    "resource.k8s.io/resourceclaimtemplates": OBSERVED,
+    "resource.k8s.io/resourceslices": OBSERVED,
+}
 LEASE = {"coordination.k8s.io/leases": {"create", "get", "update"}}
 
 

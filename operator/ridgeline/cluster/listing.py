@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 
 from ridgeline.cluster.api import KubernetesApi, path_of
 from ridgeline.cluster.errors import NotFoundError, RefusedError
+from ridgeline.cluster.needed import relist_needed
 from ridgeline.cluster.neighbours import trim_autoscaler, trim_quota
 from ridgeline.cluster.objects import PodObject, trim_deployment, trim_pod, trim_serving
 from ridgeline.cluster.store import Shelf, Stored, WatchStore
@@ -67,6 +68,7 @@ async def relist(
     if surroundings is not None:
         surroundings.lay_over_bound(bound_mark, [each for _, each in pods if each is not None])
         await _relist_surroundings(api, surroundings, namespaces)
+        await relist_needed(api, store, surroundings, namespaces)
 
 
 async def _relist_surroundings(

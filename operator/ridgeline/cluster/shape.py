@@ -8,7 +8,7 @@ from typing import Any, Final
 from ridgeline.cluster.gangs import gang_of
 from ridgeline.cluster.protection import protected_by
 from ridgeline.cluster.quantities import pod_cost
-from ridgeline.policy.placement import PodNeeds, Requirement, Toleration
+from ridgeline.policy.placement import PodClaim, PodNeeds, Requirement, Toleration
 from ridgeline.policy.quota import PodCost
 from ridgeline.policy.roll_neighbours import Gang
 
@@ -152,7 +152,13 @@ def _needs(pod: Json, labels: Json) -> PodNeeds:
         ),
         requests=requests_of(pod),
         alone_on_node=_alone_on_node(affinity.get("podAntiAffinity") or {}, labels),
-        claims=bool(pod.get("resourceClaims")),
+        claims=tuple(
+            PodClaim(
+                template=each.get("resourceClaimTemplateName") or "",
+                shared=each.get("resourceClaimName") or "",
+            )
+            for each in pod.get("resourceClaims") or ()
+        ),
     )
 
 

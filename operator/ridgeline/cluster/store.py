@@ -122,6 +122,11 @@ class Shelf(Generic[T]):
         self.primed = True
         return tuple(changed)
 
+    def clear(self) -> None:
+        """Forget everything: the kind is out of reach, or nobody needs it."""
+        self.lay_over(self.listing_started(), ())
+        self.primed = False
+
     def _touch(self, key: Key) -> None:
         self._clock += 1
         self._touched[key] = self._clock

@@ -6,9 +6,11 @@ zero.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ridgeline.cluster.devices import Devices
+from ridgeline.cluster.gangs import POD_GROUP_VERSIONS, PodGroupObject
 from ridgeline.cluster.grouped import GroupedShelf
 from ridgeline.cluster.neighbours import AutoscalerObject, QuotaObject
 from ridgeline.cluster.objects import Json
@@ -16,7 +18,7 @@ from ridgeline.cluster.shape import extended_resources, requests_of, requirement
 from ridgeline.cluster.store import Key, Shelf
 from ridgeline.policy.placement import Node, Requirement, Taint
 from ridgeline.policy.quota import Quota
-from ridgeline.policy.roll_neighbours import Autoscaler
+from ridgeline.policy.roll_neighbours import Autoscaler, Gang
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,8 @@ class Surroundings:
     """Objects around the targets; a shelf that is not primed holds a kind out of reach.
 
     Attributes:
+        devices: What Pods claim; read only while a target claims any.
+        pod_groups: PodGroups by their API group; read only while a target is in one.
         sees_all_pods: Whether the Pods of every namespace are seen, so that GPUs can be counted.
     """
 
@@ -97,6 +101,10 @@ class Surroundings:
     )
     autoscalers: GroupedShelf[AutoscalerObject] = field(
         default_factory=lambda: GroupedShelf(group_of=lambda each: (each.namespace, each.target))
+    )
+    devices: Devices = field(default_factory=Devices)
+    pod_groups: dict[str, Shelf[PodGroupObject]] = field(
+        default_factory=lambda: {group: Shelf() for group in POD_GROUP_VERSIONS}
     )
     sees_all_pods: bool = True
     _used: dict[str, dict[Key, Mapping[str, int]]] = field(default_factory=dict)
@@ -172,6 +180,23 @@ class Surroundings:
         """Return the autoscaler of a Deployment, the one that is scaling first; `None` without."""
         found = (each.autoscaler for each in self.autoscalers.group((namespace, deployment)))
         return min(found, key=lambda each: (not each.scaling, each.name), default=None)
+
+    @property
+    def looked_into(self) -> frozenset[str]:
+        """The kinds that are read only while a target needs them, and are read now."""
+        found = {group for group, shelf in self.pod_groups.items() if shelf.primed}
+        if self.devices.readable:
+            found.add(self.devices.group_version)
+        return frozenset(found)
+
+    def gang_told(self, namespace: str, gang: Gang | None) -> Gang | None:
+        """Return a gang with the number that its PodGroup tells, as far as that can be read."""
+        if gang is None or not gang.group:
+            return gang
+        found = self.pod_groups[gang.group].get((namespace, gang.name))
+        if found is None or found.least is None:
+            return gang
+        return replace(gang, least=found.least)
 
     def _account(self, before: BoundPod | None, after: BoundPod | None) -> None:
         if before is not None:

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.store import Key, WatchStore
+from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.options import Options
 from ridgeline.controller.queue import Limits, RollQueue
 from ridgeline.controller.resolve import ResolvedTarget, rollout_of
-from ridgeline.controller.spare import claimed_slots
+from ridgeline.controller.spare import asked_by, claimed_slots
 from ridgeline.controller.view import View
 from ridgeline.policy.decision import Decision, Outcome
 from ridgeline.policy.gain import worth_of
@@ -26,8 +27,11 @@ from ridgeline.terms.rolls import RollState
 class RollBudget:
     """Grants places for rolls, one round of wishes at a time."""
 
-    def __init__(self, store: WatchStore, options: Options) -> None:
+    def __init__(
+        self, store: WatchStore, options: Options, around: Surroundings | None = None
+    ) -> None:
         self._store = store
+        self._around = around
         limits = Limits(
             in_all=options.max_concurrent_rolls, per_pool=options.max_concurrent_rolls_per_pool
         )
@@ -107,13 +111,15 @@ class RollBudget:
         wanted = _surge_pods(plan)
         if wanted == 0:
             return None
-        requests, claimed, whose = target.deployment.shape.needs.requests, 0, ""
+        requests, claimed, whose = asked_by(target.deployment, self._around), 0, ""
         for key in self._others(view, under_way):
             serving = self._store.servings.get(key)
             if serving is None:
                 continue
             written = key not in self._beginning
-            slots = claimed_slots(self._store, serving, requests, written=written)
+            slots = claimed_slots(
+                self._store, serving, requests, written=written, around=self._around
+            )
             claimed, whose = claimed + slots, "/".join(key) if slots else whose
         free = plan.room.pods
         if claimed == 0 or (free is not None and free - claimed >= wanted):

@@ -11,6 +11,7 @@ import kopf
 
 from ridgeline.cluster.accounting import ApiObserver, watched_session
 from ridgeline.cluster.api import Credentials, KubernetesApi
+from ridgeline.cluster.needed import needed_kinds
 from ridgeline.cluster.neighbours import trim_autoscaler, trim_quota
 from ridgeline.cluster.objects import trim_deployment, trim_pod, trim_serving
 from ridgeline.cluster.store import Key, Shelf, Stored, WatchStore
@@ -118,6 +119,9 @@ def _follow_surroundings(registry: kopf.OperatorRegistry, around: Surroundings) 
     _follow_shelf(registry, ("", "v1", "resourcequotas"), trim_quota, around.quotas)
     autoscalers = ("autoscaling", "v2", "horizontalpodautoscalers")
     _follow_shelf(registry, autoscalers, trim_autoscaler, around.autoscalers)
+    for group_version, plural, trim, shelf in needed_kinds(around):
+        group, version = group_version.split("/")
+        _follow_shelf(registry, (group, version, plural), trim, shelf)
 
 
 def _follow_shelf(

@@ -62,7 +62,7 @@ def roll_plan(
         longest_answer_seconds=longest_answer_seconds,
         quota=_quota(target, around),
         autoscaler=around.autoscaler_of(deployment.namespace, deployment.name) if around else None,
-        gang=shape.gang,
+        gang=around.gang_told(deployment.namespace, shape.gang) if around else shape.gang,
         protected=_protected(pods, shape.protected_by),
         owner=shape.owner,
         unread=_unread(around),
@@ -75,11 +75,13 @@ def _room(target: ResolvedTarget, pods: tuple[PodObject, ...], around: Surroundi
             pods=None,
             why="free GPUs cannot be counted without the right to read nodes and all Pods",
         )
+    deployment, needs = target.deployment, target.deployment.shape.needs
     return room_for(
-        target.deployment.shape.needs,
+        needs,
         (each.node for each in around.nodes.all()),
         around.used(),
         frozenset(pod.node for pod in pods if pod.node is not None),
+        around.devices.count(deployment.namespace, needs) if needs.claims else None,
     )
 
 
@@ -87,7 +89,13 @@ def _quota(target: ResolvedTarget, around: Surroundings | None) -> Room:
     quotas = around.quotas_in(target.deployment.namespace) if around is not None else None
     if quotas is None:
         return Room(pods=None, why="not known: ResourceQuotas cannot be read")
-    return quota_room(quotas, target.deployment.shape.cost)
+    deployment, cost = target.deployment, target.deployment.shape.cost
+    if around is not None and deployment.shape.needs.claims:
+        cost = cost.with_claims(
+            len(deployment.shape.needs.claims),
+            around.devices.asked(deployment.namespace, deployment.shape.needs),
+        )
+    return quota_room(quotas, cost)
 
 
 def _protected(pods: tuple[PodObject, ...], by_template: str | None) -> tuple[ProtectedPod, ...]:

@@ -88,7 +88,7 @@ class Reconciler:
         targets = TimedTargets(targets, metrics.time)
         self._sink = sink
         self._past: Past | None = None
-        self._budget = RollBudget(store, options)
+        self._budget = RollBudget(store, options, around)
         self._store = store
         self._knowledge = Knowledge(around)
         self._targets = targets

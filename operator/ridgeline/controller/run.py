@@ -66,6 +66,8 @@ class Operator:
         self._kubeconfig = kubeconfig
         self._store = WatchStore()
         self._around = Surroundings(sees_all_pods=not config.namespaces)
+        self._followed: frozenset[str] = frozenset()
+        self._other_kinds = asyncio.Event()
         self._metrics = OperatorMetrics()
         self._identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
 
@@ -220,20 +222,28 @@ class Operator:
         """
         while not stop.is_set():
             try:
-                await self._follow_streams(stop)
+                needed = await self._follow_streams(stop)
             except Exception as error:  # noqa: BLE001 (whatever ends the streams, they go on)
                 log.warning("the watch streams ended and start again: %s", _first_line(error))
                 await asyncio.sleep(PRIMING_RETRY_SECONDS)
                 await self._prime(api)
             else:
+                if needed:
+                    log.info("the watch streams start again: other kinds are needed now")
+                    await self._prime(api)
+                    continue
                 # Kopf takes the signal handlers over: when it ends by itself, it was a signal.
                 stop.set()
 
-    async def _follow_streams(self, stop: asyncio.Event) -> None:
+    async def _follow_streams(self, stop: asyncio.Event) -> bool:
         """Run Kopf's tasks until one of them ends; raise what ended it.
+
+        Return whether they were ended because other kinds are needed than those that they follow.
 
         `kopf.operator()` would cancel every task of the loop that is younger than itself, ours too.
         """
+        self._followed = self._around.looked_into
+        self._other_kinds.clear()
         tasks = await kopf.spawn_tasks(
             registry=watch_registry(self._store, self._kubeconfig, self._around, self._metrics.api),
             settings=watch_settings(),
@@ -241,15 +251,18 @@ class Operator:
             stop_flag=stop,
             **scope_of(self._config.namespaces),
         )
+        needs_others = asyncio.create_task(self._other_kinds.wait(), name="other kinds")
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((*tasks, needs_others), return_when=asyncio.FIRST_COMPLETED)
+            ended_for_others = needs_others.done() and not any(task.done() for task in tasks)
         finally:
-            for task in tasks:
+            for task in (*tasks, needs_others):
                 task.cancel()
-            await asyncio.wait(tasks, timeout=WATCH_STOP_SECONDS)
+            await asyncio.wait((*tasks, needs_others), timeout=WATCH_STOP_SECONDS)
         for task in tasks:
             if task.done() and not task.cancelled() and task.exception() is not None:
                 task.result()
+        return ended_for_others and not stop.is_set()
 
     async def _relist_for_ever(self, api: KubernetesApi) -> None:
         pause = FIRST_RELIST_SECONDS
@@ -260,6 +273,8 @@ class Operator:
                 await relist(api, self._store, self._config.namespaces, self._around)
             except ClusterError as error:
                 log.warning("listing anew failed: %s", error)
+            if self._around.looked_into != self._followed:
+                self._other_kinds.set()
 
     async def _follow_freeze(self, reconciler: Reconciler) -> None:
         """Read the freeze switch anew at every tick; a broken file leaves it as it is."""

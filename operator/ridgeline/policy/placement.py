@@ -1,13 +1,16 @@
 """Where one more Pod of a target could go: nodes, what they have left, and who may go there.
 
 It follows the scheduler's filters as far as they decide for GPU servers: readiness, cordons, node
-selector, required node affinity, taints, one-per-node anti-affinity and extended resources
-(GPUs). CPU, memory and volumes are left to the scheduler: GPUs are what runs out.
+selector, required node affinity, taints, one-per-node anti-affinity, extended resources (GPUs) and
+claimed devices (`devices`). CPU, memory and volumes are left to the scheduler: GPUs are what runs
+out.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
+
+from ridgeline.policy.devices import DeviceCount
 
 _BLOCKING: Final = frozenset({"NoSchedule", "NoExecute"})
 
@@ -84,6 +87,19 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PodClaim:
+    """A claim of devices in a Pod template.
+
+    Attributes:
+        template: ResourceClaimTemplate from which each Pod gets a claim of its own; empty for none.
+        shared: ResourceClaim that all Pods share; empty for none.
+    """
+
+    template: str = ""
+    shared: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PodNeeds:
     """What the Pods of a target ask of a node.
 
@@ -94,7 +110,7 @@ class PodNeeds:
         tolerations: Taints that the Pods may ignore.
         requests: Extended resources of one Pod.
         alone_on_node: Whether a required anti-affinity keeps two of them off one node.
-        claims: Whether they claim devices (Dynamic Resource Allocation), which nobody counts here.
+        claims: What they claim of devices (Dynamic Resource Allocation).
     """
 
     node_selector: Mapping[str, str] = field(default_factory=dict)
@@ -102,7 +118,7 @@ class PodNeeds:
     tolerations: tuple[Toleration, ...] = ()
     requests: Mapping[str, int] = field(default_factory=dict)
     alone_on_node: bool = False
-    claims: bool = False
+    claims: tuple[PodClaim, ...] = ()
 
     def allows(self, node: Node) -> bool:
         """Tell whether the scheduler would consider a node at all."""
@@ -147,6 +163,7 @@ def room_for(
     nodes: Iterable[Node],
     used: Mapping[str, Mapping[str, int]],
     occupied: frozenset[str],
+    devices: DeviceCount | None = None,
 ) -> Room:
     """Count how many more Pods with these needs fit.
 
@@ -155,26 +172,41 @@ def room_for(
         nodes: All nodes.
         used: Extended resources that bound Pods have on each node.
         occupied: Nodes on which a Pod of the same target is already.
+        devices: How many Pods each node has claimed devices for; not looked at without claims.
     """
-    if needs.claims:
-        return Room(pods=None, why="the Pods claim devices (DRA), which are not counted")
-    if not needs.requests:
+    if needs.claims and (devices is None or devices.pods is None):
+        why = devices.why if devices is not None else "nothing is known of them"
+        return Room(pods=None, why=f"not known: the Pods claim devices (DRA), and {why}")
+    if not needs.requests and not needs.claims:
         return Room(pods=None, why="the Pods ask for no GPU, so none is counted")
+    claimed = devices if needs.claims else None
     suitable = [node for node in nodes if needs.allows(node)]
     pods = 0
     for node in suitable:
         if needs.alone_on_node and node.name in occupied:
             continue
-        here = min(
-            (node.allocatable.get(name, 0) - used.get(node.name, {}).get(name, 0)) // count
-            for name, count in needs.requests.items()
-        )
+        here = _fitting(node, needs, used.get(node.name, {}), claimed)
         pods += min(max(here, 0), 1) if needs.alone_on_node else max(here, 0)
     asked = ", ".join(f"{count} × {name}" for name, count in sorted(needs.requests.items()))
+    if claimed is not None:
+        asked = f"{asked}, {claimed.why}" if asked else claimed.why
     return Room(
         pods=pods,
         why=f"{len(suitable)} suitable nodes have room for {pods} more Pods ({asked} each)",
     )
+
+
+def _fitting(
+    node: Node, needs: PodNeeds, used: Mapping[str, int], devices: DeviceCount | None
+) -> int:
+    """Return how many Pods more a node has the GPUs and the claimed devices for."""
+    counts = [
+        (node.allocatable.get(name, 0) - used.get(name, 0)) // count
+        for name, count in needs.requests.items()
+    ]
+    if devices is not None:
+        counts.append((devices.pods or {}).get(node.name, 0))
+    return min(counts)
 
 
 def _compares(value: str | None, operator: str, values: tuple[str, ...]) -> bool:

@@ -11,7 +11,7 @@ whether it matches is left out and named.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
@@ -50,6 +50,22 @@ class PodCost:
     amounts: Mapping[str, Fraction] = field(default_factory=dict)
     priority_class: str = ""
     states_compute: bool = False
+
+    def with_claims(self, claims: int, devices: Mapping[str, int] | str) -> "PodCost":
+        """Return it with what a Pod's claims take (Dynamic Resource Allocation).
+
+        Args:
+            claims: Claims that are made for each Pod.
+            devices: The devices that they ask for by class, or why that cannot be told: then only
+                the claims themselves are counted.
+        """
+        amounts = {**self.amounts, "count/resourceclaims.resource.k8s.io": Fraction(claims)}
+        if not isinstance(devices, str):
+            amounts |= {
+                f"{name}.deviceclass.resource.k8s.io/devices": Fraction(count)
+                for name, count in devices.items()
+            }
+        return replace(self, amounts=amounts)
 
     def is_under(self, quota: Quota) -> bool | None:
         """Tell whether a quota is for such Pods; `None` when it cannot be told."""

@@ -38,19 +38,28 @@ class Gang:
     Attributes:
         name: Its name; empty when the scheduler makes one up.
         key: Label, annotation or field that puts the Pods into it.
-        least: Pods that must find a place together; `None` when the template does not tell.
+        least: Pods that must find a place together; `None` when nobody tells.
         least_key: Label or annotation that would tell; empty when there is none.
+        group: API group of the PodGroup object that tells; empty when none does.
+        counts_running: Whether Pods of it that have a place already count among them.
     """
 
     name: str
     key: str
     least: int | None = None
     least_key: str = ""
+    group: str = ""
+    counts_running: bool = True
 
-    @property
-    def may_wait(self) -> bool:
-        """Whether a Pod more may have to wait for others."""
-        return self.least is None or self.least > 1
+    def may_wait(self, there: int) -> bool:
+        """Tell whether a Pod more may have to wait for others.
+
+        Args:
+            there: Pods that are there when it comes, itself included.
+        """
+        if self.least is None:
+            return True
+        return self.least > (there if self.counts_running else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,7 +169,8 @@ def quota_allows(plan: RollPlan) -> Hold | None:
 def pods_start_alone(plan: RollPlan) -> Hold | None:
     """Guard that a new Pod need not wait for others that nobody makes."""
     gang = plan.gang
-    if gang is None or not gang.may_wait:
+    stay = max(0, plan.replicas - plan.unavailable)
+    if gang is None or not gang.may_wait(stay + 1):
         return None
     named = f" {gang.name!r}" if gang.name else ""
     least = "several Pods" if gang.least is None else f"{gang.least} Pods"
@@ -178,8 +179,14 @@ def pods_start_alone(plan: RollPlan) -> Hold | None:
         reason=Reason.GANG_SCHEDULED,
         message=f"the Pods belong to gang{named} ({gang.key}), of which {least} must find a place "
         f"together: a roll makes {plan.surge + plan.unavailable} at a time, which may wait for "
-        f"ever; take {gang.key} out of the Deployment{told}",
+        f"ever{_beside(gang, stay)}; take {gang.key} out of the Deployment{told}",
     )
+
+
+def _beside(gang: Gang, stay: int) -> str:
+    if gang.least is None or not gang.counts_running:
+        return ""
+    return f" (with one of them {stay + 1} are there: {stay} old ones stay meanwhile)"
 
 
 def no_pod_is_protected(plan: RollPlan) -> Hold | None:

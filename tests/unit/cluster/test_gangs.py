@@ -1,11 +1,14 @@
 """Pod templates that put their Pods into a gang."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ridgeline.cluster.gangs import gang_of
+from ridgeline.cluster.gangs import PodGroupObject, gang_of, trim_pod_group
 from ridgeline.cluster.shape import trim_shape
+from ridgeline.cluster.surroundings import Surroundings
+from ridgeline.policy.roll_neighbours import Gang
 
 
 def template(
@@ -52,7 +55,10 @@ def test_each_scheduler_has_labels_or_annotations_of_its_own(
     assert gang is not None
     assert (gang.name, gang.least) == ("g", least)
     assert gang.key in {**labels, **annotations}
-    assert gang.may_wait is (least != 1)
+    assert gang.may_wait(1) is (least != 1)
+    running = "kueue.x-k8s.io/pod-group-name" not in labels
+    assert gang.counts_running is running
+    assert gang.may_wait(99) is (least is None or (least > 1 and not running))
 
 
 @pytest.mark.parametrize(
@@ -102,11 +108,79 @@ def test_volcano_makes_a_gang_by_the_number_on_the_deployment() -> None:
     assert named.least == 2
 
 
-def test_of_several_gangs_one_that_may_wait_counts() -> None:
+def test_of_several_gangs_the_largest_counts_and_one_that_does_not_tell_before_all() -> None:
+    sizes = {**KOORDINATOR, KOORDINATOR_LEAST: "3", **VOLCANO, VOLCANO_LEAST: "5"}
+    larger = gang_of(template(annotations=sizes), {})
+    assert larger is not None
+    assert larger.least == 5
     marks = {**KOORDINATOR, KOORDINATOR_LEAST: "1", **YUNIKORN}
     gang = gang_of(template(annotations=marks), {})
     assert gang is not None
     assert gang.key == "yunikorn.apache.org/task-group-name"
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "group"),
+    [
+        (COSCHEDULING, {}, "scheduling.x-k8s.io"),
+        ({}, VOLCANO, "scheduling.volcano.sh"),
+        ({}, VOLCANO_OWN, "scheduling.volcano.sh"),
+        (LIGHT, {}, ""),
+        ({}, KOORDINATOR, ""),
+    ],
+)
+def test_which_object_tells_how_many(
+    labels: dict[str, str], annotations: dict[str, str], group: str
+) -> None:
+    gang = gang_of(template(labels, annotations), {})
+    assert gang is not None
+    assert gang.group == group
+
+
+def pod_group(name: str = "g", least: object = 3) -> PodGroupObject:
+    metadata = {"namespace": "ns", "name": name, "uid": f"u-{name}", "resourceVersion": "1"}
+    return trim_pod_group({"metadata": metadata, "spec": {"minMember": least}})
+
+
+@pytest.mark.parametrize(("least", "known"), [(3, 3), (0, 0), (None, None), ("3", None)])
+def test_a_pod_group_tells_its_least_number(least: object, known: int | None) -> None:
+    assert pod_group(least=least).least == known
+    assert trim_pod_group({"metadata": {**META}}).least is None
+
+
+META = {"namespace": "ns", "name": "g", "uid": "u", "resourceVersion": "1"}
+
+
+class TestToldByItsPodGroup:
+    GANG = Gang(name="g", key="k", group="scheduling.x-k8s.io")
+
+    def around(self, *objects: PodGroupObject) -> Surroundings:
+        around = Surroundings()
+        around.pod_groups["scheduling.x-k8s.io"].lay_over(0, objects)
+        return around
+
+    def test_the_object_wins_over_an_annotation(self) -> None:
+        around = self.around(pod_group())
+        for gang in (self.GANG, replace(self.GANG, least=9)):
+            told = around.gang_told("ns", gang)
+            assert told is not None
+            assert told.least == 3
+
+    @pytest.mark.parametrize(
+        ("namespace", "gang"),
+        [
+            ("other", GANG),
+            ("ns", replace(GANG, name="h")),
+            ("ns", replace(GANG, group="scheduling.volcano.sh")),
+            ("ns", replace(GANG, group="")),
+        ],
+    )
+    def test_another_object_tells_nothing(self, namespace: str, gang: Gang) -> None:
+        assert self.around(pod_group()).gang_told(namespace, gang) == gang
+
+    def test_nothing_is_known_of_what_cannot_be_read(self) -> None:
+        assert Surroundings().gang_told("ns", self.GANG) == self.GANG
+        assert Surroundings().gang_told("ns", None) is None
 
 
 def test_the_shape_of_a_deployment_carries_its_gang() -> None:

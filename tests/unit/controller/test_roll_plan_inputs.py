@@ -6,19 +6,22 @@ from typing import Any
 
 import pytest
 
+from ridgeline.cluster.devices import trim_claim
+from ridgeline.cluster.gangs import trim_pod_group
 from ridgeline.cluster.neighbours import trim_autoscaler, trim_quota
 from ridgeline.cluster.objects import DeploymentObject, PodObject, trim_pod
 from ridgeline.cluster.shape import TargetShape
-from ridgeline.cluster.surroundings import Surroundings
+from ridgeline.cluster.surroundings import Surroundings, trim_node
 from ridgeline.controller.plan import roll_plan
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.engine.container import Container
 from ridgeline.policy.facts import TargetFacts
-from ridgeline.policy.placement import PodNeeds
+from ridgeline.policy.placement import PodClaim, PodNeeds
 from ridgeline.policy.quota import PodCost
 from ridgeline.policy.roll_neighbours import Gang, ProtectedPod
 from ridgeline.policy.roll_plan import RollPlan
 from tests.unit.cluster.bodies import pod_body
+from tests.unit.cluster.device_bodies import claim_body, node_body, published, slice_body
 from tests.unit.cluster.test_neighbours import quota_body, scaler_body
 
 KARPENTER = "karpenter.sh/do-not-disrupt"
@@ -166,9 +169,58 @@ def test_what_was_learned_and_seen_is_passed_on() -> None:
     assert planned().longest_answer_seconds is None
 
 
-def test_claimed_devices_are_not_counted() -> None:
+CLAIMING = PodNeeds(claims=(PodClaim(template="gpu"),))
+
+
+def claimable(devices: int = 4, taken: int = 1, of_quota: str = "9") -> Surroundings:
+    """One node with devices, of which claims hold some, and a quota of them."""
     around = readable()
-    around.nodes.primed = True
-    room = planned(target(needs=PodNeeds(claims=True)), around=around).room
+    around.nodes.lay_over(0, [trim_node(node_body("n"))])
+    published(around.devices, slice_body("s", node="n", devices=devices))
+    held = [("gpu.example.com", "n", f"gpu-{n}") for n in range(taken)]
+    around.devices.claims.lay_over(0, [trim_claim(claim_body("c", *held))])
+    limit = "gpu.example.com.deviceclass.resource.k8s.io/devices"
+    quota = quota_body("devices", hard={limit: of_quota}, used={limit: "7"})
+    around.quotas.lay_over(0, [trim_quota(quota)])
+    return around
+
+
+def test_claimed_devices_are_counted_where_that_can_be_known() -> None:
+    plan = planned(target(needs=CLAIMING), around=claimable())
+    assert plan.room.pods == 1
+    assert "have room for 1 more Pods (2 × gpu.example.com each)" in plan.room.why
+    assert planned(target(needs=CLAIMING), around=claimable(taken=3)).room.pods == 0
+
+
+def test_quotas_of_device_classes_count_too() -> None:
+    assert planned(target(needs=CLAIMING), around=claimable()).quota.pods == 1
+    full = planned(target(needs=CLAIMING), around=claimable(of_quota="8")).quota
+    assert full.pods == 0
+    assert "has 7 of 8 gpu.example.com.deviceclass.resource.k8s.io/devices in use" in full.why
+
+
+def test_in_namespaced_mode_claimed_devices_are_unknown() -> None:
+    around = claimable()
+    around.sees_all_pods = False
+    room = planned(target(needs=CLAIMING), around=around).room
     assert room.pods is None
-    assert "DRA" in room.why
+
+
+def test_claimed_devices_that_nobody_may_read_are_unknown_and_their_quota_is_not_counted() -> None:
+    around = claimable()
+    around.devices.forget()
+    plan = planned(target(needs=CLAIMING), around=around)
+    assert plan.room.pods is None
+    assert "DRA" in plan.room.why
+    assert "cannot be read" in plan.room.why
+    assert plan.quota.pods is None
+
+
+def test_the_number_of_a_gang_comes_from_its_pod_group() -> None:
+    gang = Gang(name="g", key="k", group="scheduling.x-k8s.io")
+    around = readable()
+    metadata = {"namespace": "ns", "name": "g", "uid": "u", "resourceVersion": "1"}
+    told = trim_pod_group({"metadata": metadata, "spec": {"minMember": 3}})
+    around.pod_groups["scheduling.x-k8s.io"].lay_over(0, [told])
+    plan = planned(target(gang=gang), around=around)
+    assert plan.gang == replace(gang, least=3)

@@ -1,14 +1,17 @@
 """Free GPUs that another serving's roll will take: Pods of it that no node counts yet."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ridgeline.cluster.objects import DeploymentObject, PodObject, ServingObject
 from ridgeline.cluster.shape import TargetShape
 from ridgeline.cluster.store import WatchStore
-from ridgeline.controller.spare import claimed_slots
-from ridgeline.policy.placement import PodNeeds
+from ridgeline.cluster.surroundings import Surroundings
+from ridgeline.controller.spare import CLAIMED, asked_by, claimed_slots
+from ridgeline.policy.placement import PodClaim, PodNeeds
+from tests.unit.cluster.device_bodies import published, slice_body
 
 GPU = "nvidia.com/gpu"
 
@@ -133,6 +136,50 @@ def test_pods_of_other_sizes_are_counted_in_slots_of_the_one_that_asks(
     gpus: int, slots: int
 ) -> None:
     assert claimed(BEFORE, *OLD, written=False, gpus=gpus) == slots
+
+
+def claiming(name: str, template: str = "gpu", count: int = 2) -> tuple[DeploymentObject, Any]:
+    """A target whose Pods claim devices, and what is known of them."""
+    around = Surroundings()
+    published(around.devices, slice_body("s", node="n"), count=count, template=template)
+    needs = PodNeeds(claims=(PodClaim(template=template),))
+    shape = TargetShape(max_surge=1, max_unavailable=0, needs=needs)
+    return replace(BEFORE, name=name, shape=shape), around
+
+
+class TestClaimedDevices:
+    def about_to_roll(self) -> tuple[WatchStore, Surroundings]:
+        deployment, around = claiming("llama")
+        store = WatchStore()
+        store.put_deployment(deployment)
+        for each in OLD:
+            store.put_pod(each)
+        return store, around
+
+    def test_a_pod_that_claims_is_counted_by_its_devices_where_they_are_known(self) -> None:
+        deployment, around = claiming("llama")
+        assert asked_by(deployment, around) == {"gpu.example.com": 2, CLAIMED: 1}
+        assert asked_by(BEFORE, around) == {GPU: 2}
+
+    def test_and_by_itself_where_they_are_not(self) -> None:
+        deployment, _ = claiming("llama")
+        for around in (None, Surroundings()):
+            assert asked_by(deployment, around) == {CLAIMED: 1}
+
+    @pytest.mark.parametrize(("asks", "slots"), [(1, 2), (2, 1), (4, 1)])
+    def test_another_roll_takes_as_many_slots_as_its_devices_are(
+        self, asks: int, slots: int
+    ) -> None:
+        store, around = self.about_to_roll()
+        ours = {"gpu.example.com": asks, CLAIMED: 1}
+        found = claimed_slots(store, serving(), ours, written=False, around=around)
+        assert found == slots
+
+    def test_claims_that_cannot_be_compared_may_want_the_same(self) -> None:
+        store, around = self.about_to_roll()
+        for ours in ({CLAIMED: 1}, {"other.example.com": 4, CLAIMED: 1}):
+            assert claimed_slots(store, serving(), ours, written=False, around=around) == 1
+        assert claimed_slots(store, serving(), {GPU: 1}, written=False, around=around) == 0
 
 
 def test_other_resources_and_targets_that_are_gone_claim_nothing() -> None:

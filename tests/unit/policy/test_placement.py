@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ridgeline.policy.placement import Node, PodNeeds, Requirement, Taint, Toleration, room_for
+from ridgeline.policy.devices import DeviceCount
+from ridgeline.policy.placement import (
+    Node,
+    PodClaim,
+    PodNeeds,
+    Requirement,
+    Room,
+    Taint,
+    Toleration,
+    room_for,
+)
 
 GPU = "nvidia.com/gpu"
 
@@ -127,9 +137,43 @@ def test_one_per_node_counts_nodes_and_skips_those_that_have_one() -> None:
     assert room(alone, node("a", 8), node("b", 8), node("c", 8), occupied=("a",)) == 2
 
 
-@pytest.mark.parametrize("pod", [needs(claims=True), needs(requests={})])
+@pytest.mark.parametrize("pod", [needs(claims=(PodClaim(template="gpu"),)), needs(requests={})])
 def test_what_cannot_be_counted_is_unknown_and_not_zero(pod: PodNeeds) -> None:
     assert room(pod, node()) is None
+
+
+class TestClaims:
+    """Devices that Pods claim count like GPUs, as far as they are known."""
+
+    NODES = (node("a"), node("b"), node("c", usable=False))
+    CLAIMING = needs(claims=(PodClaim(template="gpu"),), requests={})
+
+    def room(self, pod: PodNeeds, pods: dict[str, int] | None, *occupied: str) -> Room:
+        devices = DeviceCount(pods=pods, why="2 × gpu.example.com")
+        return room_for(pod, self.NODES, {}, frozenset(occupied), devices)
+
+    def test_each_suitable_node_has_room_for_what_it_has_free(self) -> None:
+        found = self.room(self.CLAIMING, {"a": 2, "b": 0, "c": 9, "elsewhere": 9})
+        assert found.pods == 2
+        assert found.why == (
+            "2 suitable nodes have room for 2 more Pods (2 × gpu.example.com each)"
+        )
+
+    def test_what_is_claimed_and_what_is_requested_must_both_be_there(self) -> None:
+        both = needs(claims=(PodClaim(template="gpu"),))
+        assert self.room(both, {"a": 1, "b": 9}).pods == 3
+        assert "1 × nvidia.com/gpu, 2 × gpu.example.com each" in self.room(both, {}).why
+
+    def test_one_per_node_counts_nodes(self) -> None:
+        alone = needs(claims=(PodClaim(template="gpu"),), requests={}, alone_on_node=True)
+        assert self.room(alone, {"a": 5, "b": 5}, "a").pods == 1
+
+    def test_what_cannot_be_told_is_unknown_with_the_reason(self) -> None:
+        found = room_for(
+            self.CLAIMING, self.NODES, {}, frozenset(), DeviceCount(pods=None, why="who knows")
+        )
+        assert found.pods is None
+        assert found.why == "not known: the Pods claim devices (DRA), and who knows"
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 10)), max_size=6), st.integers(1, 4))

@@ -89,19 +89,44 @@ class TestAutoscaler:
 
 
 class TestGang:
+    # Four old Pods stay and one comes; where one old Pod goes first there are four.
     @pytest.mark.parametrize(
-        ("least", "held"), [(None, True), (4, True), (2, True), (1, False), (0, False)]
+        ("least", "held", "held_when_one_goes"),
+        [
+            (None, True, True),
+            (6, True, True),
+            (5, False, True),
+            (4, False, False),
+            (1, False, False),
+            (0, False, False),
+        ],
     )
-    def test_a_gang_of_more_than_one_may_wait_for_ever(self, least: int | None, held: bool) -> None:
+    def test_a_gang_of_more_than_are_there_may_wait_for_ever(
+        self, least: int | None, held: bool, held_when_one_goes: bool
+    ) -> None:
         gang = Gang(name="llama", key="scheduling.x-k8s.io/pod-group", least=least)
         assert (reason(gang=gang) is Reason.GANG_SCHEDULED) is held
-        # The Pods that come after one that went wait as well.
-        assert (reason(gang=gang, max_unavailable=1) is Reason.GANG_SCHEDULED) is held
+        one_goes = reason(gang=gang, max_unavailable=1) is Reason.GANG_SCHEDULED
+        assert one_goes is held_when_one_goes
+
+    @pytest.mark.parametrize(("least", "held"), [(1, False), (2, True), (4, True)])
+    def test_where_running_pods_do_not_count_one_more_is_alone(
+        self, least: int, held: bool
+    ) -> None:
+        gang = Gang(name="g", key="k", least=least, counts_running=False)
+        assert (reason(gang=gang) is Reason.GANG_SCHEDULED) is held
+        assert "old ones" not in (message(gang=gang) if held else "")
+
+    def test_it_says_numbers_that_can_be_checked(self) -> None:
+        gang = Gang(name="g", key="the/key", least=6)
+        said = message(gang=gang, replicas=6, max_unavailable=2)
+        assert "of which 6 Pods must find a place together" in said
+        assert "with one of them 5 are there: 4 old ones stay meanwhile" in said
 
     def test_it_says_what_to_take_out_and_what_to_set(self) -> None:
-        gang = Gang(name="g", key="the/key", least=3, least_key="the/number")
+        gang = Gang(name="g", key="the/key", least=9, least_key="the/number")
         said = message(gang=gang, max_surge=2)
-        assert "gang 'g' (the/key), of which 3 Pods must" in said
+        assert "gang 'g' (the/key), of which 9 Pods must" in said
         assert "2 at a time" in said
         assert 'set the/number: "1"' in said
         unnamed = message(gang=Gang(name="", key="the/key"))
