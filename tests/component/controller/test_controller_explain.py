@@ -152,7 +152,7 @@ async def test_model_engine_and_what_told_them_are_named() -> None:
     found = basis_of(await explained(goodput()))
     assert found["model"].startswith("meta-llama/Llama-3.1-8B")
     assert "the container's arguments" in found["model"]
-    assert found["engine version"] == "0.32.0"
+    assert found["engine version"] == "vLLM 0.32.0 (from the image's tag)"
     assert found["precision"].startswith("BF16 (neither --quantization")
     told_by_spec = goodput(model={"name": "Qwen/Qwen3-8B"})
     assert (
@@ -165,24 +165,39 @@ async def test_an_unknown_model_is_a_matter_of_predicted_cut_offs_alone() -> Non
     found = await explained(goodput(), runs=unknown)
     assert "spec.model" in basis_of(found)["model"]
     assert found.profiles == ()
-    assert "not known" in basis_of(found)["engine version"]
     assert "model" not in basis_of(await explained(spec(), runs=unknown))
+
+
+async def test_the_release_and_what_it_makes_of_each_profile_are_told() -> None:
+    assert "min_p" in dict((await explained(goodput())).notes)["profile eagle2"]
+    stated = goodput(engine={"version": "0.24"})
+    unnamed = server(image="registry/team/server:prod")
+    found = await explained(stated, runs=unnamed)
+    assert basis_of(found)["engine version"] == "vLLM 0.24.0 (from spec.engine.version)"
+    found = await explained(goodput(), runs=unnamed)
+    assert "not known" in basis_of(found)["engine version"]
+    assert "set spec.engine.version" in dict(found.notes)["EngineVersionUnknown"]
+    found = await explained(goodput(), runs=server(image="vllm/vllm-openai:v0.99.0"))
+    assert "judged as" in basis_of(found)["engine version"]
+    assert "update ridgeline" in dict(found.notes)["EngineNotVerified"]
 
 
 async def test_an_objective_inside_a_bucket_brings_the_argument_that_resolves_it() -> None:
     objective = {"p99TPOTMilliseconds": 40}
-    (note,) = (await explained(goodput(objective=objective))).notes
-    assert note[0] == "latency buckets"
-    assert "40 ms" in note[1]
-    argument = next(word for word in note[1].split() if word.startswith("--custom-histogram"))
-    assert (await explained(goodput(objective=objective), runs=server(argument))).notes == ()
-    assert (await explained(goodput())).notes == ()
+    told = dict((await explained(goodput(objective=objective))).notes)["latency buckets"]
+    assert "40 ms" in told
+    argument = next(word for word in told.split() if word.startswith("--custom-histogram"))
+    for found in (
+        await explained(goodput(objective=objective), runs=server(argument)),
+        await explained(goodput()),
+    ):
+        assert "latency buckets" not in dict(found.notes)
 
 
 async def test_an_older_server_is_not_told_to_set_what_it_does_not_have() -> None:
     older = server(image="vllm/vllm-openai:v0.24.0")
-    (note,) = (await explained(goodput(objective={"p99TPOTMilliseconds": 40}), runs=older)).notes
-    assert "0.24.0 cannot change its buckets" in note[1]
+    found = await explained(goodput(objective={"p99TPOTMilliseconds": 40}), runs=older)
+    assert "0.24.0 cannot change its buckets" in dict(found.notes)["latency buckets"]
 
 
 async def test_open_and_coming_schedules_and_wrong_ones_are_told() -> None:
@@ -247,4 +262,4 @@ async def test_the_page_holds_all_of_it() -> None:
     assert all(cell in page for row in found.profiles for cell in row)
     plain = page_of(await explained(spec()))
     assert "Each profile at the present" not in plain
-    assert "Also to know" not in plain
+    assert "latency buckets" not in plain
