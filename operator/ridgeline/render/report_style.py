@@ -33,15 +33,15 @@ _SHEET: Final = """
 --card:#1d232b;--edge:#3a444f;--note:#2d2613;--note-edge:#d9a53a;--link:#8ab8f5;
 --onfill:#10141a;/*dark*/}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);
+body{margin:0;overflow-wrap:anywhere;background:var(--paper);color:var(--ink);
 font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main,header,footer{max-width:68rem;margin:0 auto;padding:0 1.25rem}
 header{padding-top:2rem}
-h1{font-size:1.75rem;line-height:1.25;margin:0 0 .25rem;overflow-wrap:anywhere}
+h1{font-size:1.75rem;line-height:1.25;margin:0 0 .25rem}
 h2{font-size:1.3rem;margin:2.5rem 0 .5rem;border-bottom:1px solid var(--edge);
-padding-bottom:.25rem;overflow-wrap:anywhere}
+padding-bottom:.25rem}
 h3{font-size:1.05rem;margin:1.5rem 0 .35rem}
-p{max-width:46rem;overflow-wrap:anywhere}
+p{max-width:46rem}
 .subtitle,footer,.legend,.axis-note{color:var(--soft)}
 .summary{background:var(--card);border:1px solid var(--edge);border-radius:.5rem;
 padding:.25rem 1.25rem;margin:1.25rem 0}
@@ -61,6 +61,7 @@ svg{display:block;width:100%;height:auto;background:var(--paper)}
 svg text{font-size:12px;fill:var(--ink)}
 svg .tick,svg .axis{fill:var(--soft)}
 svg .end{text-anchor:end}svg .middle{text-anchor:middle}
+svg .label{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}
 svg .grid{stroke:var(--edge);stroke-width:1}
 svg .stroke{stroke:var(--soft)}
 svg .line{fill:none;stroke-width:2;stroke-linejoin:round}
@@ -86,12 +87,12 @@ thead th{color:var(--soft);font-weight:600}
 tr.strong{background:var(--card)}
 tr.strong th,tr.strong td{font-weight:700}
 td.wide{min-width:16rem}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.25rem;margin:.5rem 0}
-dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
+dl{display:grid;grid-template-columns:minmax(0,max-content) minmax(0,1fr);gap:.2rem 1.25rem;margin:.5rem 0}
+dt{color:var(--soft)}dd{margin:0}
 details{margin:.35rem 0}
 summary{cursor:pointer;color:var(--link)}
 footer{padding-bottom:2.5rem;margin-top:3rem;font-size:.9rem}
-@media (max-width:40rem){dl{grid-template-columns:1fr}dt{margin-top:.5rem}}
+@media (max-width:40rem){dl{grid-template-columns:minmax(0,1fr)}dt{margin-top:.5rem}}
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 @media print{:root{color-scheme:light;--ink:#000;--soft:#333;--paper:#fff;--card:#fff;
 --edge:#999;--note:#fff;--note-edge:#000;--link:#000;--onfill:#fff;/*light*/}

@@ -91,7 +91,7 @@ def cells(score: Score, simulated: Simulated) -> tuple[str, ...]:
     return (
         score.name,
         seconds(score.latency_seconds) + mark,
-        "" if per_token is None else f"{1e3 * per_token:.3g} ms",
+        "" if per_token is None else seconds(per_token),
         "" if score.change is None else f"{100 * score.change:+.3g} %",
         _share(score.share_of_gain),
         "" if regret is None else f"{regret:,.0f} req·h",

@@ -35,6 +35,9 @@ STEP_SECONDS = 300.0
 
 MOST_DECISIONS = 500
 
+SAME_WITHIN = 0.04
+"""Curves that differ by less everywhere are drawn as one."""
+
 
 def simulation_report(simulated: Simulated) -> Report:
     """Return the report."""
@@ -252,11 +255,14 @@ def _cutoffs(simulated: Simulated) -> Section:
     believed = {each.profile: each for each in case.table.curves}
     lines: list[Line] = []
     for profile in case.profiles:
-        curve = believed.get(profile)
-        if curve is not None:
-            lines.append(_curve_line(f"{profile}, believed", curve, colours[profile], dashed=True))
-        true = case.sizes.curve(case.truth, profile)
-        lines.append(_curve_line(f"{profile}, true", true, colours[profile], dashed=False))
+        curve, true = believed.get(profile), case.sizes.curve(case.truth, profile)
+        colour = colours[profile]
+        if curve is None or not _alike(curve, true):
+            if curve is not None:
+                lines.append(_curve_line(f"{profile}, believed", curve, colour, dashed=True))
+            lines.append(_curve_line(f"{profile}, true", true, colour, dashed=False))
+        else:
+            lines.append(_curve_line(profile, true, colour, dashed=False))
     marks = tuple(_cutoff_marks(simulated))
     told = "; ".join(f"{each.label}" for each in marks)
     return Section(
@@ -278,6 +284,12 @@ def _cutoffs(simulated: Simulated) -> Section:
             ),
         ),
     )
+
+
+def _alike(one: Curve, other: Curve) -> bool:
+    """Tell whether two curves can hardly be told apart."""
+    pairs = ((one.tokens_at(each), other.tokens_at(each)) for each in other.concurrency)
+    return all(abs(a / b - 1.0) < SAME_WITHIN for a, b in pairs)
 
 
 def _curve_line(name: str, curve: Curve, colour: int, *, dashed: bool) -> Line:

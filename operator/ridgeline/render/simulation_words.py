@@ -64,8 +64,12 @@ def drowns(score: Score, simulated: Simulated) -> bool:
 
 def seconds(value: float) -> str:
     """Return a time with three digits."""
-    if value >= 3600:
+    if value >= 7200:
         return f"{value / 3600:.3g} h"
+    if value >= 600:
+        return f"{value / 60:.0f} min"
+    if value >= 100:
+        return f"{value:.0f} s"
     return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.3g} s"
 
 
