@@ -15,11 +15,11 @@ from tests.gitops.writers import Applied, Helm, SyncError
 
 pytestmark = pytest.mark.timeout(300)
 
-TAKERS: Final = ("argo-client-side", "argo-server-side", "flux", "helm-3")
-"""Tools that take over what others own, by force or because they do not ask."""
+FORCERS: Final = ("argo-server-side", "flux")
+"""Tools that take over what others own."""
 
-REPLACERS: Final = ("argo-client-side", "helm-4", "helm-3")
-"""Tools that have a way to write the whole object."""
+MERGERS: Final = ("argo-client-side", "helm-3")
+"""Tools that merge three ways: they change what others own, and may leave no trace of it."""
 
 APPLIERS: Final = ("argo-server-side", "flux", "helm-4")
 """Tools that apply on the server."""
@@ -89,8 +89,8 @@ class TestAnItemInGitFromTheBeginning:
 def rolled(stage: Stage) -> Mapping[str, Application]:
     """Applications that run `eagle` by a roll, for what tools do to them then."""
     wanted = (
-        *(("later", tool) for tool in (*TAKERS, "helm-4")),
-        *(("replace", tool) for tool in REPLACERS),
+        *(("later", tool) for tool in (*FORCERS, *MERGERS, "helm-4")),
+        *(("replace", tool) for tool in MERGERS),
         *(("rename", tool) for tool in (*APPLIERS, "helm-3")),
     )
     applications = {
@@ -105,23 +105,27 @@ def rolled(stage: Stage) -> Mapping[str, Application]:
 
 
 @pytest.fixture(scope="module")
-def taken(stage: Stage, rolled: Mapping[str, Application]) -> list[Application]:
+def taken(stage: Stage, rolled: Mapping[str, Application]) -> Mapping[str, Application]:
     """Applications whose item was taken, and healed for a while."""
-    applications = [rolled[f"later-{tool}"] for tool in TAKERS]
-    for each in applications:
+    applications = {tool: rolled[f"later-{tool}"] for tool in (*FORCERS, *MERGERS)}
+    everyone = applications.values()
+    for each in everyone:
         each.repository.put_item("")
         each.sync()
-    stage.until(applications, _held, "a hold")
-    assert nothing_happens(lambda: all(map(_held, applications)), seconds=QUIET_S)
+    stage.until(everyone, _held, "a hold")
+    for each in everyone:
+        each.sync()
+    assert nothing_happens(lambda: all(map(_held, everyone)), seconds=QUIET_S)
     return applications
 
 
 class TestAnItemThatComesLater:
     """Somebody commits an env item while the operator's own stands in the Deployment."""
 
-    def test_who_takes_it_keeps_it(self, stage: Stage, taken: list[Application]) -> None:
-        for each in taken:
-            each.sync()
+    def test_who_takes_it_by_force_keeps_it(
+        self, stage: Stage, taken: Mapping[str, Application]
+    ) -> None:
+        for each in (taken[tool] for tool in FORCERS):
             told = each.full_condition("Stalled")
             assert told is not None
             assert f"'{each.writer.manager}'" in told["message"]
@@ -130,11 +134,23 @@ class TestAnItemThatComesLater:
             # Its creation, the roll, the commit.
             assert each.target()["metadata"]["generation"] == 3
 
+    def test_who_merges_it_in_has_it_after_the_second_time(
+        self, stage: Stage, taken: Mapping[str, Application]
+    ) -> None:
+        for each in (taken[tool] for tool in MERGERS):
+            assert each.stalled("UndoneByOthers")
+            assert 1 <= len(stage.profile_writes(each)) <= 2
+            assert each.item() == ""
+
     def test_helm_4_refuses_to(self, rolled: Mapping[str, Application]) -> None:
         application = rolled["later-helm-4"]
+        assert isinstance(application.writer, Helm)
         item = application.item()
         application.repository.put_item("")
         with pytest.raises(SyncError, match=f'conflict with "{OURS}"'):
+            application.sync()
+        application.writer.options = ("--force-replace",)
+        with pytest.raises(SyncError, match="cannot use server-side apply and force replace"):
             application.sync()
         assert application.item() == item
         assert _ready(application)
@@ -154,10 +170,10 @@ class TestReplacing:
     """A tool that writes the whole object takes the profile out with it."""
 
     def test_it_is_not_fought(self, stage: Stage, rolled: Mapping[str, Application]) -> None:
-        applications = [rolled[f"replace-{tool}"] for tool in REPLACERS]
-        for tool, each in zip(REPLACERS, applications, strict=True):
+        applications = [rolled[f"replace-{tool}"] for tool in MERGERS]
+        for each in applications:
             if isinstance(each.writer, Helm):
-                each.writer.options = ("--force-replace",) if tool == "helm-4" else ("--force",)
+                each.writer.options = ("--force",)
             elif isinstance(each.writer, Applied):
                 each.writer.replace = True
             _sync_past_a_status(each)
@@ -171,7 +187,7 @@ class TestReplacing:
         assert nothing_happens(
             lambda: all(each.stalled("UndoneByOthers") for each in applications), seconds=QUIET_S
         )
-        assert [len(stage.profile_writes(each)) for each in applications] == [1, 1, 1]
+        assert [len(stage.profile_writes(each)) for each in applications] == [1, 1]
 
 
 class TestRenamingTheContainer:
