@@ -174,7 +174,8 @@ def pods_start_alone(plan: RollPlan) -> Hold | None:
         return None
     named = f" {gang.name!r}" if gang.name else ""
     least = "several Pods" if gang.least is None else f"{gang.least} Pods"
-    told = f', or set {gang.least_key}: "1"' if gang.least_key else ""
+    told = ", or lower minMember of its PodGroup" if gang.group else ""
+    told = f', or set {gang.least_key}: "1"' if gang.least_key else told
     return Hold(
         reason=Reason.GANG_SCHEDULED,
         message=f"the Pods belong to gang{named} ({gang.key}), of which {least} must find a place "

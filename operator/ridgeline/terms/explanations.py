@@ -195,10 +195,11 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "Raise the quota, or set maxUnavailable: 1 in the Deployment.",
     ),
     Reason.GANG_SCHEDULED: Explanation(
-        "The target's Pods belong to a gang, which a scheduler starts together or not at all: the "
-        "few Pods of a roll may wait for ever.",
+        "The target's Pods belong to a gang, which a scheduler starts together or not at all, and "
+        "it needs more Pods than are there during a roll, or nobody tells how many: the few Pods "
+        "of a roll may wait for ever.",
         "Take the gang's label or annotation out of the Deployment (replicas of a server need "
-        "not start together), or set the gang's least number to 1 where the message names a key.",
+        "not start together), or lower the gang's least number as the message says.",
     ),
     Reason.POD_PROTECTED: Explanation(
         "A live Pod carries an annotation that asks not to disrupt it, and its template does not: "

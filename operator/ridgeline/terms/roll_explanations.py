@@ -15,7 +15,8 @@ ROLL_EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "Set one of them to 1 in the Deployment.",
     ),
     Reason.NO_ROOM_FOR_SURGE: Explanation(
-        "A roll must start a Pod before it may take one away, and no node has a free GPU for it.",
+        "A roll must start a Pod before it may take one away, and no node has a free GPU (or the "
+        "devices that it claims) for it.",
         "Free a GPU, or set maxUnavailable: 1 in the Deployment.",
     ),
     Reason.DISRUPTION_BUDGET: Explanation(

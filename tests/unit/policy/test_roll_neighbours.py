@@ -132,6 +132,8 @@ class TestGang:
         unnamed = message(gang=Gang(name="", key="the/key"))
         assert "gang (the/key), of which several Pods must" in unnamed
         assert "set " not in unnamed
+        by_object = message(gang=Gang(name="g", key="the/key", least=9, group="a.group"))
+        assert by_object.endswith("Deployment, or lower minMember of its PodGroup")
 
 
 class TestProtectedPods:
