@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from ridgeline.api.serving import parse_serving
 from ridgeline.settings.advise_stanza import label_of

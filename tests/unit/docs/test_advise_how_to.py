@@ -11,7 +11,8 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from ridgeline.api.serving import parse_serving
-from ridgeline.cli import advise as command
+from ridgeline.cli.advise_inputs import Typed, inputs_of
+from ridgeline.cli.advise_question import AdviseInputs
 from ridgeline.cli.main import app
 from tests.tools.advise_pictures import CHARTS, TYPED, main
 from tests.tools.picture_check import alike
@@ -114,7 +115,11 @@ def test_the_pictures_are_those_of_the_command_of_the_page(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    known = command.inputs_of
-    monkeypatch.setattr(command, "inputs_of", lambda typed: seen.append(typed) or known(typed))
+
+    def watched(typed: Typed) -> AdviseInputs:
+        seen.append(typed)
+        return inputs_of(typed)
+
+    monkeypatch.setattr("ridgeline.cli.advise.inputs_of", watched)
     run(commands()[0])
     assert seen == [TYPED]
