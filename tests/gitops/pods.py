@@ -69,7 +69,7 @@ class Pods:
     def answer(self, promql: str, time: str) -> list[dict[str, object]]:
         """The series of a query: one engine in each Ready Pod."""
         name = self._names.get(promql, "")
-        found = []
+        found: list[dict[str, object]] = []
         for pod, speculates in dict(self._ready).items():
             value = (_SPECULATING if speculates else _IDLE).get(name)
             if value is not None:

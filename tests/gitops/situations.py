@@ -33,7 +33,7 @@ KEPT: Final = (
 )
 """Fields of the status that a GitOps tool can make use of; the others are left out of test data."""
 
-_CANARY: Final = {"rollout": {"canary": {"when": "Always"}, "trial": "Never"}}
+_CANARY: Final[Object] = {"rollout": {"canary": {"when": "Always"}, "trial": "Never"}}
 
 
 @dataclass(frozen=True, kw_only=True)
