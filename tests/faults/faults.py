@@ -48,6 +48,7 @@ def _killed_at_writes(moment: Moment) -> Fault:
             wait_until(lambda: _alive_again(stage), "a kill at each", timeout_s=3 * OUTAGE_S)
         for name in stage.gateway.forget_traps():
             stage.notes.append(f"{name}: nothing was written any more")
+        wait_until(stage.gateway.all_sprung, "the last kill", timeout_s=OUTAGE_S)
         stage.start_operator()
 
     return strike

@@ -42,6 +42,10 @@ class Moment(enum.Enum):
     """The API server has answered, and nobody hears it."""
 
 
+Trap = tuple[Moment, Callable[[], object]]
+"""When to act, and what to do."""
+
+
 class Gateway:
     """Stands between one operator and the API server; use as a context manager.
 
@@ -55,7 +59,8 @@ class Gateway:
         self.kubeconfig = folder / "gateway.kubeconfig"
         self._refused: set[str] = set()
         self._silence = Silence.NOTHING
-        self._traps: dict[str, tuple[Moment, Callable[[], object]]] = {}
+        self._traps: dict[str, Trap] = {}
+        self._springing = 0
         self._watches: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._ready, self._over = threading.Event(), asyncio.Event()
@@ -102,7 +107,7 @@ class Gateway:
 
     def all_sprung(self) -> bool:
         """Whether every trap has been sprung."""
-        return not self._traps
+        return not self._traps and self._springing == 0
 
     def forget_traps(self) -> list[str]:
         """Take the traps away; return the names of those that were not sprung."""
@@ -150,7 +155,7 @@ class Gateway:
                 request.method, self._server + request.raw_path, headers=headers, data=body or None
             )
         except (ClientError, TimeoutError):
-            return _dropped(request)
+            return self._lost(request, trap)
         async with answer:
             given = {k: v for k, v in answer.headers.items() if k.lower() not in _HOP_BY_HOP}
             if watching:
@@ -159,7 +164,7 @@ class Gateway:
             try:
                 content = await answer.read()
             except (ClientError, TimeoutError):
-                return _dropped(request)
+                return self._lost(request, trap)
         if trap is not None:
             return self._sprung(request, trap[1])
         await self._heard(watching=False)
@@ -189,15 +194,21 @@ class Gateway:
         while self._silence in swallowing:  # noqa: ASYNC110 - set from another thread
             await asyncio.sleep(0.1)
 
-    def _trap_of(self, request: web.Request) -> tuple[Moment, Callable[[], object]] | None:
+    def _trap_of(self, request: web.Request) -> Trap | None:
         found = _OBJECT.search(request.path)
         if found is None or request.method != "PATCH" or "dryRun" in request.query:
             return None
+        if found["name"] in self._traps:
+            self._springing += 1
         return self._traps.pop(found["name"], None)
 
     def _sprung(self, request: web.Request, act: Callable[[], object]) -> web.Response:
         act()
+        self._springing -= 1
         return _dropped(request)
+
+    def _lost(self, request: web.Request, trap: Trap | None) -> web.Response:
+        return _dropped(request) if trap is None else self._sprung(request, trap[1])
 
 
 def _refusable(request: web.Request) -> str | None:

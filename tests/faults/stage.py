@@ -22,7 +22,7 @@ from tests.cluster.waiting import wait_until
 from tests.e2e.rooms import fresh_namespace, operator_of, small
 from tests.faults.gateway import Gateway
 from tests.faults.sight import Object, Sight, look
-from tests.faults.steps import REPLICAS, STEPS, Brake, Step, held_back
+from tests.faults.steps import REPLICAS, STEPS, Brake, Step, announced, held_back
 from tests.scene.load import Load
 from tests.scene.manifests import Scene
 from tests.scene.operator_process import OperatorProcess
@@ -200,29 +200,36 @@ def _bring_to_steps(stage: Stage, scenes: Mapping[str, Scene]) -> None:
     servings = _listed([each.serving() for each in scenes.values()])
     stage.cluster.kubectl("apply", "-f", "-", input_object=servings)
 
-    def soon(seen: dict[str, Sight]) -> bool:
+    def come(turn: int) -> Callable[[dict[str, Sight]], bool]:
+        def all_came(seen: dict[str, Sight]) -> bool:
+            for step in STEPS:
+                late = step.brake is Brake.HELD_BACK and step.name in seen
+                if late and held_back(seen[step.name]):
+                    stage.gateway.refuse(step.name)
+            return bool(seen) and all(_came(each, seen[each.name], turn) for each in STEPS)
+
+        return all_came
+
+    stage.wait(come(0), "every serving at its step or before it")
+    for turn in (1, 2):
         for step in STEPS:
-            if step.brake is Brake.HELD_BACK and step.name in seen and held_back(seen[step.name]):
-                stage.gateway.refuse(step.name)
-        return bool(seen) and all(_soon(each, seen[each.name]) for each in STEPS)
-
-    stage.wait(soon, "every serving at its step or before it")
-    for step in STEPS:
-        if step.last and step.brake is Brake.NEVER:
-            stage.order(step.name, "eagle")
-        elif step.last:
-            stage.gateway.admit(step.name)
-    stage.wait(
-        lambda seen: bool(seen) and all(each.stands(seen[each.name]) for each in STEPS),
-        "every serving at its step",
-    )
+            if step.turn == turn:
+                _go_on(stage, step)
+        stage.wait(come(turn), f"every serving at its step, turn {turn}")
 
 
-def _soon(step: Step, sight: Sight) -> bool:
-    """Whether a serving stands at its step or, where that passes by, right before it."""
-    if not step.last:
+def _came(step: Step, sight: Sight, turn: int) -> bool:
+    """Whether a serving stands at its step or, before its turn, where it waits for that."""
+    if step.turn <= turn:
         return step.stands(sight)
-    return held_back(sight) if step.brake is Brake.NEVER else sight.state == "Intended"
+    return announced(sight) if step.brake is Brake.AT_ONCE else held_back(sight)
+
+
+def _go_on(stage: Stage, step: Step) -> None:
+    if step.brake is Brake.AT_ONCE:
+        stage.gateway.admit(step.name)
+    else:
+        stage.order(step.name, "eagle")
 
 
 def _address(cluster: Cluster, scene: Scene) -> str:

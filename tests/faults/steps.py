@@ -10,8 +10,12 @@ from tests.faults.sight import Sight
 
 REPLICAS = 2
 
-CANARY_DEADLINE_S = 60
+SOON_S = 60
 """A canary that nobody asks is promoted then; the least that the resource allows."""
+JUDGED_S = 180
+"""Time for a verdict where there is traffic."""
+LATE_S = 1800
+"""For rolls that something else than their deadline ends."""
 
 Seen = Callable[[Sight], bool]
 
@@ -35,8 +39,10 @@ class Step:
         canary: Whether the roll begins with a canary.
         stand_in: Settings of its servers.
         brake: From when on writes of the target are refused.
-        last: Whether it passes by, and so is gone to only when the others stand: what `brake`
-            keeps back goes on then, and what is held back is ordered to go on.
+        turn: When it goes on from where `brake` or the canary keeps it: at once (0), or when all
+            the others stand at their steps, the first of these before the second. So the steps that
+            pass by are gone to last.
+        deadline_s: The canary's deadline.
         users: Users that ask its servers all the time, from when the others stand.
     """
 
@@ -46,19 +52,24 @@ class Step:
     canary: bool = True
     stand_in: dict[str, str] = field(default_factory=dict)
     brake: Brake = Brake.NEVER
-    last: bool = False
+    turn: int = 0
+    deadline_s: int = LATE_S
     users: int = 0
 
     @property
     def rollout(self) -> dict[str, object]:
         """The serving's rollout settings."""
-        patient = self.users or (self.last and self.brake is Brake.NEVER)
         canary = {
             "when": "Always",
-            "deadlineSeconds": (4 if patient else 1) * CANARY_DEADLINE_S,
+            "deadlineSeconds": self.deadline_s,
             "onNoTraffic": "Promote",
         }
         return {"canary": canary if self.canary else {"when": "Never"}, "trial": "Never"}
+
+
+def announced(sight: Sight) -> bool:
+    """Whether a roll stands in the serving's status, and its target is not written yet."""
+    return sight.state == "Intended"
 
 
 def held_back(sight: Sight) -> bool:
@@ -86,8 +97,9 @@ STEPS = (
     Step(
         name="announced",
         told="intent written",
-        stands=lambda sight: sight.state == "Intended",
+        stands=announced,
         brake=Brake.AT_ONCE,
+        deadline_s=SOON_S,
     ),
     Step(
         name="starting",
@@ -95,15 +107,24 @@ STEPS = (
         stands=_starting,
         stand_in={"STAND_IN_STARTUP_BY_PROFILE": "eagle=30"},
         brake=Brake.AT_ONCE,
-        last=True,
+        turn=2,
+        deadline_s=SOON_S,
     ),
-    Step(name="judged", told="canary is judged", stands=_judged, users=12),
+    Step(
+        name="judged",
+        told="canary is judged",
+        stands=_judged,
+        users=12,
+        brake=Brake.AT_ONCE,
+        turn=1,
+        deadline_s=JUDGED_S,
+    ),
     Step(
         name="rolling",
         told="the rest follows",
         stands=_rolling,
         stand_in={"STAND_IN_STARTUP_BY_PROFILE": "eagle=10"},
-        last=True,
+        turn=2,
     ),
     Step(
         name="undoing",
