@@ -21,6 +21,7 @@ from ridgeline.costmodel.capacity import capacity
 from ridgeline.costmodel.cost import plan
 from ridgeline.costmodel.goodput import ArmModel, arm_models
 from ridgeline.costmodel.lookahead import lookahead_schedule
+from ridgeline.costmodel.memory import room_of
 from ridgeline.costmodel.profile_advice import Asked, ProfileAdvice, profile_advice
 from ridgeline.costmodel.startup import RollCost, roll_cost
 from ridgeline.costmodel.table import CutoffTable
@@ -31,6 +32,9 @@ from ridgeline.settings.advise_schedule import InEngine, in_engine
 from ridgeline.settings.goodput import Question, answer
 from ridgeline.terms.modes import Strategy
 from ridgeline.terms.verdict import Verdict
+
+_SIZES: Final = (2, 4, 8, 16, 32)
+"""Tensor-parallel sizes that are tried where a model does not fit."""
 
 _COST_POINTS: Final = 97
 _COST_REPLICAS: Final = 8
@@ -89,9 +93,7 @@ def _with_rest(
     ]
     none = next((each for each in models if not each.arm.method.speculates), None)
     if none is None:
-        raise AdviseError(
-            cutoff.table if isinstance(cutoff.table, str) else "the model fits no GPU of these"
-        )
+        raise AdviseError(_no_fit(question))
     engine = _in_engines(inputs, profiles, question, cutoff)
     profiles_advised = tuple(
         profile_advice(deployment, each, none, workload, inputs.asked) for each in models
@@ -114,6 +116,18 @@ def _with_rest(
         notes=notes,
     )
     return Advised(report=report, profiles=profiles, in_engine=engine)
+
+
+def _no_fit(question: Question) -> str:
+    """Return why the model cannot be served at all, with the fewest GPUs that would do."""
+    none = next(each for each in question.arms if not each.method.speculates)
+    (found,) = arm_models(question.deployment, (none,), question.workload)
+    told = str(found) if isinstance(found, CannotSay) else "no profile can be predicted"
+    for size in _SIZES:
+        more = replace(question.deployment, tensor_parallel=size)
+        if not isinstance(room_of(more, none, question.workload), CannotSay):
+            return f"{told}; it fits from --tensor-parallel {size} on"
+    return told
 
 
 def _roll(inputs: AdviseInputs, advised_of: Sequence[ProfileAdvice]) -> RollCost | CannotSay:

@@ -299,7 +299,7 @@ def test_the_html_file_needs_nothing_else_and_holds_charts_and_tables(tmp_path: 
         (("--measured-tpot", "90000@1"), 1, "check its unit"),
         (("--measured-tpot", "20@5000"), 1, "the engine admits"),
         (("--plot", "advice.pdf"), 2, "end it in .png, .svg or .html"),
-        (("--tp", "4", "--precision", "BF16", "--accelerator", "t4"), 1, "leave no room"),
+        (("--tp", "4", "--precision", "BF16", "--accelerator", "t4"), 1, "it fits from --tensor-parallel 8 on"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_with_the_way_out(
