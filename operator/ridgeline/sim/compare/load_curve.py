@@ -155,15 +155,16 @@ def _step(path: Path, times: Sequence[float]) -> float:
     """Return the usual step; times that fall, stand or leave a gap are refused."""
     steps = [after - before for before, after in pairwise(times)]
     usual = statistics.median(steps)
-    for row, step in enumerate(steps, start=3):  # the header is line 1
+    for row, step in enumerate(steps, start=2):  # as rows below the header are counted
         if step <= 0:
             raise TrafficFileError(
-                f"{path} row {row - 1}: time_s {times[row - 2]:g} does not lie after "
-                f"{times[row - 3]:g}: sort the rows by time_s, one for each time"
+                f"{path} row {row}: time_s {times[row - 1]:g} does not lie after "
+                f"{times[row - 2]:g}: sort the rows by time_s, one for each time"
             )
-        if usual > 0 and step > _GAP * usual:
+    for row, step in enumerate(steps, start=2):
+        if step > _GAP * usual:
             raise TrafficFileError(
-                f"{path} row {row - 1}: a gap of {step:g} s after time_s {times[row - 3]:g}, where "
+                f"{path} row {row}: a gap of {step:g} s after time_s {times[row - 2]:g}, where "
                 f"{usual:g} s are usual: fill it (with 0 where nothing came), or cut the file there"
             )
     return usual
