@@ -286,7 +286,9 @@ def _progress() -> Iterator["Told"]:
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         task = progress.add_task("", total=None)
 
         def told(name: str, done: int, count: int) -> None:
