@@ -11,6 +11,7 @@ import typer
 from ridgeline import __version__
 from ridgeline.cli.advise import EPILOG as ADVISE_EPILOG
 from ridgeline.cli.advise import advise
+from ridgeline.cli.calibrate import app as calibrate_app
 from ridgeline.cli.check import check
 from ridgeline.cli.cutoff import cutoff
 from ridgeline.cli.lint import lint
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 
 app.add_typer(record_app, name="record")
+app.add_typer(calibrate_app, name="calibrate")
 app.add_typer(model_app, name="model")
 app.command(epilog=ADVISE_EPILOG)(advise)
 app.command()(cutoff)

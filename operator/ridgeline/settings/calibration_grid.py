@@ -23,7 +23,7 @@ from ridgeline.terms.methods import Method
 from ridgeline.terms.precision import Precision
 
 FULL: Final = 0.8
-"""Least share of a batch that was there on average; with fewer the step time is of another batch."""
+"""Least share of a batch that was there on average; with fewer it was the time of another batch."""
 
 
 class GridError(ValueError):
