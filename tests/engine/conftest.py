@@ -14,7 +14,7 @@ from tests.engine.cases import by_key, rendered, written_by_hand
 from tests.engine.environment import environment, home, missing, python
 
 HERE = Path(__file__).parent
-JUDGE_SECONDS = 1800
+JUDGE_SECONDS = 3600
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

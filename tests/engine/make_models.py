@@ -27,7 +27,7 @@ from transformers import (
 
 HIDDEN, INNER, HEADS, KV_HEADS, LAYERS, VOCABULARY, CONTEXT = 256, 512, 4, 2, 4, 512, 2048
 HEAD = HIDDEN // HEADS
-NOISE = 0.15
+NOISE = 0.03
 """Of the draft's weights, as a share of each tensor's own deviation."""
 
 Tensors = dict[str, torch.Tensor]

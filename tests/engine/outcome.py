@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,7 +54,8 @@ def _keep(part: str, seen: Mapping[str, Any]) -> None:
 
 
 def _without_paths(text: str) -> str:
-    """Return a text without the folder of this machine's models."""
+    """Return a text without what is this machine's or this run's: folders, addresses."""
     from tests.engine.environment import home
 
-    return text.replace(str(home() / "models"), "/models").replace(str(home()), "…")
+    text = text.replace(str(home() / "models"), "/models").replace(str(home()), "…")
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
