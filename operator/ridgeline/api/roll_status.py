@@ -1,6 +1,6 @@
 """What status tells of rolls: the latest one, profiles that failed, what profiles have shown."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, StrictInt, StringConstraints
 
@@ -9,10 +9,12 @@ from ridgeline.api.fields import (
     Bool,
     Count,
     DnsLabel,
+    DnsSubdomain,
     Generation,
     ReasonName,
     Timestamp,
 )
+from ridgeline.api.rules import AtomicList
 from ridgeline.terms.rolls import ProofResult, RollState, RollWay
 
 Uid = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -21,6 +23,8 @@ Uid = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Fingerprint = Annotated[str, StringConstraints(max_length=64, pattern="^[0-9a-f]+$")]
 
 RollMessage = Annotated[str, StringConstraints(max_length=1024)]
+
+MAX_CANARY_PODS: Final = 8
 
 Percent = Annotated[StrictInt, Field(ge=-1000, le=1000, json_schema_extra={"format": "int32"})]
 
@@ -99,6 +103,13 @@ class RolloutStatus(ApiModel):
         default=None,
         description="Whether the Deployment was paused for the canary. Who resumes it then "
         "(kubectl rollout resume) lets the rest follow.",
+    )
+    canary_pods: Annotated[
+        tuple[DnsSubdomain, ...], Field(max_length=MAX_CANARY_PODS), AtomicList()
+    ] = Field(
+        default=(),
+        description="Pods of the canary, as far as they were seen; their names stay when they are "
+        "taken back, so that their Events can be found.",
     )
     promised_percent: Percent | None = Field(
         default=None,

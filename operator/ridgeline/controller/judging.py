@@ -8,7 +8,7 @@ from ridgeline.costmodel.curve import Curve
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.canary.evidence import gathered, gathered_fleet
 from ridgeline.policy.canary.judge import judge
-from ridgeline.policy.canary.starts import start_failure
+from ridgeline.policy.canary.starts import cannot_pull, start_failure
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.proof import proof_of
 from ridgeline.policy.roll import Roll
@@ -22,8 +22,12 @@ def watch_new_pods(view: View, mind: Mind, roll: Roll) -> Watched:
     """Return what is known of the Pods that run the profile of a roll."""
     new = [each for each in view.facts.replicas if each.profile == roll.to_profile]
     plan = view.facts.plan
+    pulling = cannot_pull(view.facts.starts, roll.to_profile)
     failure = start_failure(
-        view.facts.starts, roll.to_profile, plan.startup_budget_seconds if plan else None
+        view.facts.starts,
+        roll.to_profile,
+        plan.startup_budget_seconds if plan else None,
+        mind.pulls.seen(roll.started_at, holds=pulling, now=view.now),
     )
     if roll.state is RollState.FINISHED:
         return Watched(worse=_worse(view, mind, roll))

@@ -49,6 +49,25 @@ class Pauses:
 
 
 @dataclass(slots=True)
+class Standing:
+    """For how long something has held without a break, in one roll.
+
+    Attributes:
+        roll_at: The roll, by when it was announced.
+        since: When it was first seen to hold; `None` while it does not.
+    """
+
+    roll_at: float = 0.0
+    since: float | None = None
+
+    def seen(self, roll_at: float, *, holds: bool, now: float) -> float:
+        """Take note of a moment; return the seconds until now."""
+        if not holds or roll_at != self.roll_at or self.since is None:
+            self.roll_at, self.since = roll_at, now if holds else None
+        return 0.0 if self.since is None else max(0.0, now - self.since)
+
+
+@dataclass(slots=True)
 class Mind:
     """Fast memory, what was learned since it was last told, and why our write was refused."""
 
@@ -63,6 +82,7 @@ class Mind:
     judgement: Judgement | None = None
     after: Evidence | None = None
     pauses: Pauses = field(default_factory=Pauses)
+    pulls: Standing = field(default_factory=Standing)
     verification: Verification | None = None
 
     def law_with(self, serving: ServingObject) -> LawMemory:

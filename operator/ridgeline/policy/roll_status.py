@@ -1,6 +1,6 @@
 """What status tells of rolls, quarantined profiles and proofs; written here and read back here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from ridgeline.policy.facts import Problem, TargetFacts
@@ -14,6 +14,9 @@ from ridgeline.terms.times import epoch_seconds, timestamp
 Document = Mapping[str, Any]
 T = TypeVar("T")
 
+MAX_CANARY_PODS: Final = 8
+"""Pods that status names of a canary."""
+
 _MESSAGE_LIMIT: Final = 1024
 _OPEN_STATES: Final = frozenset(
     {
@@ -25,13 +28,16 @@ _OPEN_STATES: Final = frozenset(
 )
 
 
-def roll_document(roll: Roll, target: TargetFacts | None, before: Document) -> dict[str, Any]:
+def roll_document(
+    roll: Roll, target: TargetFacts | None, before: Document, pods: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the entry of the latest roll.
 
     Args:
         roll: The roll.
         target: The target as it was seen, `None` when it has a problem.
         before: The entry as it stands.
+        pods: Pods that run the profile of the roll.
     """
     entry: dict[str, Any] = {
         "to": roll.to_profile,
@@ -55,6 +61,7 @@ def roll_document(roll: Roll, target: TargetFacts | None, before: Document) -> d
         entry["reason"] = roll.why.reason.value
         entry["message"] = clean_text(roll.why.message, _MESSAGE_LIMIT)
     _put(entry, "heldBack", roll.held_back or None)
+    _put(entry, "canaryPods", _canary_pods(roll, before, pods) or None)
     _put(entry, "promisedPercent", roll.promised_percent)
     if roll.undone_times:
         entry["undoneTimes"] = roll.undone_times
@@ -177,6 +184,18 @@ def _proof(entry: Document) -> Proof:
         gain_percent=entry.get("gainPercent"),
         promised_percent=entry.get("promisedPercent"),
     )
+
+
+def _canary_pods(roll: Roll, before: Document, pods: Iterable[str]) -> list[str]:
+    """Return the names of a canary's Pods: those that are there while it is judged, then as it was.
+
+    One that an autoscaler adds meanwhile is of the canary, too.
+    """
+    same = before.get("startTime") == timestamp(roll.started_at)
+    known = list(before.get("canaryPods") or ()) if same else []
+    if roll.state is not RollState.CANARY:
+        return known
+    return sorted(set(pods))[:MAX_CANARY_PODS] or known
 
 
 def _progress(roll: Roll, target: TargetFacts | None, before: Document) -> dict[str, int]:

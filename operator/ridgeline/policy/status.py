@@ -138,7 +138,8 @@ def status_document(report: Report, previous: Document) -> dict[str, Any]:
     _put(document, "switchHistory", [_switch(each) for each in report.memory.switches] or None)
     if report.roll is not None:
         target = report.situation.target if report.situation else None
-        document["rollout"] = roll_document(report.roll, target, previous.get("rollout") or {})
+        before = previous.get("rollout") or {}
+        document["rollout"] = roll_document(report.roll, target, before, _new_pods(report))
     _put(document, "quarantine", quarantine_documents(report.memory.quarantine) or None)
     _put(document, "proofs", proof_documents(report.memory.proofs) or None)
     if report.target_uid is not None and report.container is not None:
@@ -175,6 +176,14 @@ def slow_memory_of(status: Document) -> SlowMemory:
         quarantine=quarantine_of(status),
         proofs=proofs_of(status),
     )
+
+
+def _new_pods(report: Report) -> tuple[str, ...]:
+    """Return the Pods that run the profile of the latest roll, whether they serve or not."""
+    if report.situation is None or report.roll is None:
+        return ()
+    facts, profile = report.situation.facts, report.roll.to_profile
+    return tuple(each.name for each in (*facts.replicas, *facts.starts) if each.profile == profile)
 
 
 def _desired(report: Report) -> str | None:

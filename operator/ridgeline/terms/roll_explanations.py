@@ -44,7 +44,8 @@ ROLL_EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "Correct the profile, or use an image whose engine has what it asks for.",
     ),
     Reason.IMAGE_PULL_FAILED: Explanation(
-        "The image of a new Pod cannot be pulled; what was there before was put back.",
+        "The image of a new Pod could not be pulled for a minute, however often the kubelet tried; "
+        "what was there before was put back.",
         "Look at the image's name, the registry and the pull secret.",
     ),
     Reason.CONTAINER_CANNOT_START: Explanation(

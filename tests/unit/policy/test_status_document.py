@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.memory import FastMemory, SlowMemory, Switch
+from ridgeline.policy.pod_start import PodStart
 from ridgeline.policy.roll import Before, Roll
-from ridgeline.policy.roll_status import roll_of
+from ridgeline.policy.roll_status import MAX_CANARY_PODS, roll_of
 from ridgeline.policy.settings import Stabilization
 from ridgeline.policy.status import (
     CALM,
@@ -395,3 +396,40 @@ def test_a_first_recommendation_is_written_at_once() -> None:
     assert "recommendedProfile" not in before
     after = status_document(replace(report(), now=blind.now + 5), before)
     assert after["recommendedProfile"] == report().decision.recommended  # type: ignore[union-attr]
+
+
+class TestCanaryPods:
+    """A canary is named, so that a person can look at it with kubectl describe pod."""
+
+    CANARY = roll(RollState.CANARY, from_profile="none", to_profile="eagle2", way=RollWay.CANARY)
+
+    def seen(self, made: Roll, *new: str, starting: tuple[str, ...] = ()) -> Report:
+        old = tuple(replica(f"old-{n}", engine(5.0)) for n in range(4))
+        serving = tuple(replica(each, engine(5.0), profile="eagle2") for each in new)
+        base = facts(5.0, replicas=(*old, *serving))
+        starts = tuple(PodStart(name=each, profile="eagle2", age_seconds=9.0) for each in starting)
+        return report(replace(base, starts=starts), roll=made)
+
+    def named(self, made: Report, before: dict[str, Any] | None = None) -> Any:
+        return status_document(made, before or {})["rollout"].get("canaryPods")
+
+    def test_it_is_named_while_it_starts_and_while_it_serves(self) -> None:
+        assert self.named(self.seen(self.CANARY, starting=("new-b", "new-a"))) == ["new-a", "new-b"]
+        assert self.named(self.seen(self.CANARY, "new-a")) == ["new-a"]
+        assert self.named(self.seen(self.CANARY)) is None
+
+    def test_the_name_stays_when_it_is_taken_back_and_goes_with_the_next_roll(self) -> None:
+        document = status_document(self.seen(self.CANARY, "new-a"), {})
+        gone = self.seen(replace(self.CANARY, state=RollState.RESTORED))
+        assert self.named(gone, document) == ["new-a"]
+        another = replace(self.CANARY, state=RollState.INTENDED, started_at=NOW)
+        assert self.named(self.seen(another), document) is None
+
+    def test_the_rest_that_follows_is_no_canary(self) -> None:
+        document = status_document(self.seen(self.CANARY, "new-a"), {})
+        rest = self.seen(replace(self.CANARY, state=RollState.ROLLING), "new-a", "new-b")
+        assert self.named(rest, document) == ["new-a"]
+
+    def test_more_than_a_few_are_not_listed(self) -> None:
+        many = tuple(f"new-{n:02}" for n in range(20))
+        assert self.named(self.seen(self.CANARY, *many)) == list(many[:MAX_CANARY_PODS])

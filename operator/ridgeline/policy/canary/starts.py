@@ -20,8 +20,16 @@ CRASHES: Final = 2
 UNSCHEDULABLE_SECONDS: Final = 300.0
 """A node autoscaler adds a GPU node within minutes; a Pod that waits longer waits for a person."""
 
+IMAGE_RETRY_SECONDS: Final = 60.0
+"""A registry may stumble: the kubelet tries again 10, 20 and 40 s after the first failures
+(kubernetes.io/docs/concepts/containers/images, ImagePullBackOff)."""
+
 _KILLED: Final = frozenset({137, 143})
 _BUDGET_SHARE: Final = 0.8
+_BUDGET_MOST: Final = 1.5
+"""A server that ends in peace (exit code 0) about when a probe would kill it was asked to: vLLM
+ends so at SIGTERM. One that ran for much longer had started."""
+
 _LINE_LIMIT: Final = 300
 
 _REFUSALS: Final = re.compile(
@@ -30,14 +38,22 @@ _REFUSALS: Final = re.compile(
 """How vLLM refuses a configuration (recorded with 0.32: pydantic's ValidationError, argparse's
 `error: argument`, ValueError and NotImplementedError of its own checks)."""
 
-_IMAGE: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName"})
+_PULL: Final = frozenset({"ErrImagePull", "ImagePullBackOff"})
 _CONTAINER: Final = frozenset(
     {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 )
 
 
+def cannot_pull(starts: Iterable[PodStart], profile: str) -> bool:
+    """Tell whether the image of a new Pod could not be pulled the last time it was tried."""
+    return any(each.profile == profile and each.waiting_reason in _PULL for each in starts)
+
+
 def start_failure(
-    starts: Iterable[PodStart], profile: str, startup_budget_seconds: float | None
+    starts: Iterable[PodStart],
+    profile: str,
+    startup_budget_seconds: float | None,
+    pull_failing_seconds: float = 0.0,
 ) -> Problem | None:
     """Return why new Pods do not start, `None` while nothing says that they will not.
 
@@ -45,22 +61,26 @@ def start_failure(
         starts: Pods that are not Ready or have crashed.
         profile: Profile of the new ones.
         startup_budget_seconds: How long a start may take before a probe kills it; `None`: for ever.
+        pull_failing_seconds: For how long the image of a new Pod cannot be pulled (`cannot_pull`).
     """
+    gives_up = pull_failing_seconds >= IMAGE_RETRY_SECONDS
     for each in sorted(starts, key=lambda start: start.name):
-        found = _failure(each, startup_budget_seconds) if each.profile == profile else None
+        if each.profile != profile:
+            continue
+        found = _failure(each, startup_budget_seconds, gives_up_pulling=gives_up)
         if found is not None:
             return found
     return None
 
 
-def _failure(start: PodStart, budget: float | None) -> Problem | None:
+def _failure(start: PodStart, budget: float | None, *, gives_up_pulling: bool) -> Problem | None:
     """Return why one Pod does not start."""
     waiting, told = start.waiting_reason, _line(start.waiting_message)
     if start.unschedulable is not None and start.age_seconds >= UNSCHEDULABLE_SECONDS:
         limit = duration(UNSCHEDULABLE_SECONDS)
         message = f"Pod {start.name} found no node in {limit}: {_line(start.unschedulable)}"
         return Problem(reason=Reason.PODS_UNSCHEDULABLE, message=message)
-    if waiting in _IMAGE and (waiting != "ErrImagePull" or start.restarts > 0):
+    if waiting == "InvalidImageName" or (waiting in _PULL and gives_up_pulling):
         message = f"the image of Pod {start.name} cannot be pulled ({waiting}): {told}"
         return Problem(reason=Reason.IMAGE_PULL_FAILED, message=message)
     if waiting in _CONTAINER:
@@ -93,9 +113,10 @@ def _crash(start: PodStart, budget: float | None) -> Problem | None:
 
 
 def _killed_by_probe(last: Exit, budget: float | None) -> bool:
-    if last.code not in _KILLED or budget is None or last.ran_seconds is None:
+    if budget is None or last.ran_seconds is None or last.ran_seconds < _BUDGET_SHARE * budget:
         return False
-    return last.ran_seconds >= _BUDGET_SHARE * budget
+    in_peace = last.code == 0 and last.ran_seconds <= _BUDGET_MOST * budget
+    return last.code in _KILLED or in_peace
 
 
 def _crash_message(start: PodStart, last: Exit) -> str:

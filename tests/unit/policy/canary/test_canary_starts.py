@@ -2,7 +2,12 @@
 
 import pytest
 
-from ridgeline.policy.canary.starts import UNSCHEDULABLE_SECONDS, start_failure
+from ridgeline.policy.canary.starts import (
+    IMAGE_RETRY_SECONDS,
+    UNSCHEDULABLE_SECONDS,
+    cannot_pull,
+    start_failure,
+)
 from ridgeline.policy.pod_start import Exit, PodStart
 from ridgeline.terms.reasons import Reason
 
@@ -57,13 +62,15 @@ def crash(
     return Exit(code=code, reason=reason, message=message, ran_seconds=ran)
 
 
-def reason_of(start: PodStart, budget: float | None = BUDGET) -> Reason | None:
-    found = start_failure([start], "eagle2", budget)
+def reason_of(
+    start: PodStart, budget: float | None = BUDGET, pulling: float = IMAGE_RETRY_SECONDS
+) -> Reason | None:
+    found = start_failure([start], "eagle2", budget, pulling)
     return None if found is None else found.reason
 
 
 def message_of(start: PodStart) -> str:
-    found = start_failure([start], "eagle2", BUDGET)
+    found = start_failure([start], "eagle2", BUDGET, IMAGE_RETRY_SECONDS)
     assert found is not None
     return found.message
 
@@ -108,7 +115,8 @@ def test_a_kill_for_memory_is_named() -> None:
     assert reason_of(pod(last=killed, restarts=1)) is None
 
 
-@pytest.mark.parametrize("code", [137, 143])
+# vLLM that is asked to end while it loads ends in peace: exit code 0.
+@pytest.mark.parametrize("code", [137, 143, 0])
 def test_two_kills_about_when_the_start_may_take_no_longer_are_the_probe_s(code: int) -> None:
     late = pod(last=crash(code=code, ran=BUDGET), restarts=2)
     assert reason_of(late) is Reason.KILLED_BY_PROBE
@@ -119,12 +127,21 @@ def test_two_kills_about_when_the_start_may_take_no_longer_are_the_probe_s(code:
 @pytest.mark.parametrize(
     ("last", "budget"),
     [
+        (crash(code=0, reason="Completed", ran=0.79 * BUDGET), BUDGET),
+        (crash(code=0, reason="Completed", ran=1.51 * BUDGET), BUDGET),
         (crash(code=137, ran=0.79 * BUDGET), BUDGET),
         (crash(code=1, ran=BUDGET), BUDGET),
         (crash(code=137, ran=None), BUDGET),
         (crash(code=137, ran=BUDGET), None),
     ],
-    ids=["too early", "ended by itself", "no time told", "no probe"],
+    ids=[
+        "ended by itself early",
+        "ended by itself late",
+        "too early",
+        "an error of its own",
+        "no time told",
+        "no probe",
+    ],
 )
 def test_other_ends_are_crashes(last: Exit, budget: float | None) -> None:
     assert reason_of(pod(last=last, restarts=2), budget) is Reason.PODS_CRASH
@@ -143,8 +160,7 @@ def test_a_pod_without_a_node_is_waited_for_as_long_as_a_node_takes() -> None:
     [
         ("ImagePullBackOff", 0, Reason.IMAGE_PULL_FAILED),
         ("InvalidImageName", 0, Reason.IMAGE_PULL_FAILED),
-        ("ErrImagePull", 0, None),
-        ("ErrImagePull", 1, Reason.IMAGE_PULL_FAILED),
+        ("ErrImagePull", 0, Reason.IMAGE_PULL_FAILED),
         ("CreateContainerConfigError", 0, Reason.CONTAINER_CANNOT_START),
         ("CreateContainerError", 0, Reason.CONTAINER_CANNOT_START),
         ("RunContainerError", 0, Reason.CONTAINER_CANNOT_START),
@@ -159,6 +175,25 @@ def test_what_the_kubelet_waits_for(
     assert reason_of(start) is expected
     if expected is not None:
         assert 'secret "hf-token" not found' in message_of(start)
+
+
+@pytest.mark.parametrize("waiting", ["ErrImagePull", "ImagePullBackOff"])
+def test_a_registry_that_stumbles_is_tried_again(waiting: str) -> None:
+    start = pod(waiting=waiting, told="503")
+    assert cannot_pull([start], "eagle2")
+    assert reason_of(start, pulling=IMAGE_RETRY_SECONDS - 1.0) is None
+    assert reason_of(start) is Reason.IMAGE_PULL_FAILED
+
+
+def test_a_name_that_is_none_is_not_tried_again() -> None:
+    start = pod(waiting="InvalidImageName")
+    assert not cannot_pull([start], "eagle2")
+    assert reason_of(start, pulling=0.0) is Reason.IMAGE_PULL_FAILED
+
+
+def test_only_the_images_of_the_new_profile_are_looked_at() -> None:
+    assert not cannot_pull([pod(waiting="ErrImagePull", profile="none")], "eagle2")
+    assert not cannot_pull([pod(waiting="CrashLoopBackOff"), pod()], "eagle2")
 
 
 def test_only_pods_of_the_new_profile_speak_against_it() -> None:
