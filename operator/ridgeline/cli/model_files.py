@@ -1,6 +1,7 @@
 """A checkpoint's `config.json`, read from a file or from standard input."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,12 +59,11 @@ def _text(path: str, file: Path) -> str:
 
 def _name(config: Mapping[str, Any], path: str, file: Path) -> str:
     told = config.get("_name_or_path")
-    # It is printed, also as a comment of YAML: one line, and nothing that steers a terminal.
-    plain = "".join(each for each in told if each.isprintable()) if isinstance(told, str) else ""
-    if plain.strip("./ "):
-        return plain.strip().rstrip("/")
-    if path == STANDARD_INPUT:
-        return "model"
-    if file.name == "config.json":
-        return file.resolve().parent.name or "model"
-    return file.stem
+    by_file = file.resolve().parent.name if file.name == "config.json" else file.stem
+    names = (told if isinstance(told, str) else "", "" if path == STANDARD_INPUT else by_file)
+    return next((plain for each in names if (plain := _plain(each))), "model")
+
+
+def _plain(name: str) -> str:
+    """Return what of a name may stand in a comment of YAML, a chart and a terminal."""
+    return re.sub(r"[^\w./@:+-]", "", name, flags=re.ASCII).strip("./")

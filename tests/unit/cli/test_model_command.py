@@ -84,6 +84,24 @@ def test_a_name_in_the_file_cannot_leave_its_comment(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("org/Model-1.5B", "org/Model-1.5B"),
+        ("/models/mine/", "models/mine"),
+        ("a $x^2$ <b>", "ax2b"),
+        ("./", "my-llama"),
+        ("模型", "my-llama"),
+        (7, "my-llama"),
+    ],
+)
+def test_a_model_is_called_as_the_file_says_else_as_its_folder(
+    file: Path, told: object, name: str
+) -> None:
+    file.write_text(json.dumps({**CONFIG, "_name_or_path": told}))
+    assert run(str(file)).stdout.splitlines()[0] == f"# {name}, from its config.json"
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("{", "is not JSON"),
