@@ -183,7 +183,8 @@ def _new_pods(report: Report) -> tuple[str, ...]:
     if report.situation is None or report.roll is None:
         return ()
     facts, profile = report.situation.facts, report.roll.to_profile
-    return tuple(each.name for each in (*facts.replicas, *facts.starts) if each.profile == profile)
+    serving = (each.name for each in facts.replicas if each.profile == profile)
+    return (*serving, *(each.name for each in facts.starts if each.profile == profile))
 
 
 def _desired(report: Report) -> str | None:
