@@ -14,6 +14,7 @@ from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.constants import CONSTANTS
 from ridgeline.costmodel.deployment import Deployment
 from ridgeline.costmodel.measured_fit import FEWEST, NAMES, Cell, Fit, fit_measured
+from ridgeline.costmodel.shape import ModelShape
 from ridgeline.costmodel.step_time import step_model
 from ridgeline.costmodel.workload import Workload
 from ridgeline.settings.catalogue import load_catalogue
@@ -66,7 +67,9 @@ def grid(
 ) -> tuple[Cell, ...]:
     """Step times of a machine with these constants."""
     dice = random.Random(seed)
-    asked = [(lookahead, batch, None) for lookahead in lookaheads for batch in batches]
+    asked: list[tuple[int, int, ModelShape | None]] = [
+        (lookahead, batch, None) for lookahead in lookaheads for batch in batches
+    ]
     asked += [(0, batch, SHALLOW) for batch in batches if shallow]
     cells = []
     for lookahead, batch, shape in asked:
