@@ -10,6 +10,7 @@ from ridgeline.policy.drift import SEVERAL
 from ridgeline.sim.fleet import SimulatedCluster
 from ridgeline.terms import names
 from tests.component.controller.test_controller_learning import STALE, learned_world
+from tests.component.controller.test_controller_requalify import OPTED_IN, speculating, upgrade
 from tests.component.controller.test_controller_schedules import FIXED, window, world_of
 from tests.component.controller.world import (
     EAGLE_CONFIG,
@@ -32,6 +33,9 @@ KEPT: Final = (
     "conditions",
 )
 """Fields of the status that a GitOps tool can make use of; the others are left out of test data."""
+
+ROLLOUT_KEPT: Final = ("from", "to", "state", "way")
+"""Likewise of its latest roll."""
 
 _CANARY: Final[Object] = {"rollout": {"canary": {"when": "Always"}, "trial": "Never"}}
 
@@ -187,6 +191,13 @@ async def _drifted() -> World:
     return world
 
 
+async def _not_proven_anew() -> World:
+    world = await speculating(spec, OPTED_IN)
+    upgrade(world)
+    assert await world.run(1800, until=lambda: world.condition("ProofFresh")[1] == "ProofStale")
+    return world
+
+
 def _healthy(world: Callable[[], Awaitable[World]], message: str) -> Situation:
     return Situation(
         world=world, argo="Healthy", message=message, kstatus="Current", flux="Current"
@@ -227,6 +238,7 @@ SITUATIONS: Final[Mapping[str, Situation]] = {
     "schedules-valid": _healthy(_schedules_valid, "Runs eagle2"),
     "schedules-invalid": _healthy(_schedules_invalid, "ScheduleInvalid:"),
     "drifted": _healthy(_drifted, "AcceptanceDrifted:"),
+    "proof-stale": _healthy(_not_proven_anew, "ProofStale:"),
     "suspended": _still(_suspended, "Suspended:"),
     "frozen": _still(_frozen, "Frozen:"),
     "conflict": _stalled(_contested, "FieldConflict:"),
@@ -259,4 +271,6 @@ def serving_object(cluster: SimulatedCluster) -> Object:
         "spec": dict(held.spec),
     }
     status = {key: held.status[key] for key in KEPT if key in held.status}
+    if roll := status.get("rollout"):
+        status["rollout"] = {key: roll[key] for key in ROLLOUT_KEPT if key in roll}
     return {**body, "status": status} if status else body

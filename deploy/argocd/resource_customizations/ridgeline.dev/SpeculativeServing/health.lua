@@ -35,7 +35,7 @@ end
 if not stands("Ready", "True") then
   return { status = "Progressing", message = "Waiting for the condition Ready" }
 end
-for _, kind in ipairs({ "TelemetryAvailable", "SchedulesValid", "PredictionFits" }) do
+for _, kind in ipairs({ "TelemetryAvailable", "SchedulesValid", "PredictionFits", "ProofFresh" }) do
   if stands(kind, "False") then
     return told("Healthy", standing[kind])
   end
