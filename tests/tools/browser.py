@@ -122,15 +122,15 @@ class Page:
         await self.send("Input.dispatchKeyEvent", type=down, text=text, **named)
         await self.send("Input.dispatchKeyEvent", type="keyUp", **named)
 
-    async def picture(self, *, height: int | None = None) -> bytes:
-        """Return a PNG of the page, from its top down to a height or its end."""
+    async def picture(self, *, top: int = 0, height: int | None = None) -> bytes:
+        """Return a PNG of the page, from a place down to a height or its end."""
         whole = await self.send("Page.getLayoutMetrics")
         size = whole["cssContentSize"]
         clip = {
             "x": 0,
-            "y": 0,
+            "y": top,
             "width": size["width"],
-            "height": min(size["height"], height or size["height"]),
+            "height": min(size["height"] - top, height or size["height"]),
             "scale": 1,
         }
         answer = await self.send("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)

@@ -21,9 +21,9 @@ def points(svg: str) -> list[list[tuple[float, float]]]:
     return [[tuple(map(float, each.split(","))) for each in line.split()] for line in found]  # type: ignore[misc]
 
 
-def chart(*lines: Line, **more: object) -> Chart:
-    return Chart(  # type: ignore[arg-type]
-        **{"title": "t", "summary": "s", "x_label": "x", "y_label": "y", "lines": lines, **more}
+def chart(*lines: Line, marks: tuple[Mark, ...] = (), top: float | None = None) -> Chart:
+    return Chart(
+        title="t", summary="s", x_label="x", y_label="y", lines=lines, marks=marks, top=top
     )
 
 

@@ -178,7 +178,7 @@ def test_a_recorded_load_is_scaled_to_a_level() -> None:
 def test_recorded_requests_are_played_as_they_came() -> None:
     count = 400
     trace = Trace(
-        times=np.arange(count) * 3.0,
+        times=np.arange(count, dtype=np.float64) * 3.0,
         sizes=Sizes(prompts=np.full(count, 100.0), outputs=np.full(count, 50.0)),
     )
     found = recorded(trace, CHAT, factor=1.0, seed=1, requests=True)
