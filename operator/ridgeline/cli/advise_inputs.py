@@ -82,16 +82,20 @@ def inputs_of(typed: Typed) -> AdviseInputs:
         workload=_workload(typed),
         workload_told=typed.prompt_tokens is not None or typed.output_tokens is not None,
         contexts=tuple(dict.fromkeys(typed.context or CONTEXTS)),
-        asked=Asked(
-            concurrency=typed.concurrency,
-            prompt_tokens=PROMPT if typed.prompt_tokens is None else typed.prompt_tokens,
-            budget=typed.max_num_batched_tokens,
-            tpot_limit=None if typed.max_tpot is None else typed.max_tpot / 1e3,
-            demand=_demand(typed),
-        ),
+        asked=_asked(typed),
         measured=measured_of_flag(typed.measured_tpot),
         startup_seconds=typed.startup_seconds,
         notes=(*gpu_notes, *model.notes),
+    )
+
+
+def _asked(typed: Typed) -> Asked:
+    return Asked(
+        concurrency=typed.concurrency,
+        prompt_tokens=PROMPT if typed.prompt_tokens is None else typed.prompt_tokens,
+        budget=typed.max_num_batched_tokens,
+        tpot_limit=None if typed.max_tpot is None else typed.max_tpot / 1e3,
+        demand=_demand(typed),
     )
 
 

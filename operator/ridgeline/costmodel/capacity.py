@@ -91,18 +91,22 @@ def capacity(model: ArmModel, tpot_limit: float | None = None) -> Capacity | Can
                 way_out="raise the limit, or use faster or more GPUs",
             )
         most, bound = _within(model, tpot_limit, least, most), Bound.LATENCY
-    points = grid(most)
-    curve = Curve(
-        profile=model.arm.name,
-        concurrency=tuple(points),
-        tokens_per_second=tuple(accumulate(model.goodputs(points), max)),
-    )
+    curve = _curve(model, most)
     return Capacity(
         curve=curve,
         concurrency=most,
         tokens_per_second=curve.capacity,
         tpot_seconds=most / model.goodput(most),
         bound=bound,
+    )
+
+
+def _curve(model: ArmModel, most: float) -> Curve:
+    points = grid(most)
+    return Curve(
+        profile=model.arm.name,
+        concurrency=tuple(points),
+        tokens_per_second=tuple(accumulate(model.goodputs(points), max)),
     )
 
 
