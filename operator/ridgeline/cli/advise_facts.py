@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ridgeline.cli.advise_question import (
+    SOME_DRAFTER,
     AdviseError,
     AdviseInputs,
     asked_question,
@@ -108,7 +109,7 @@ def _with_rest(
         ),
         profiles=profiles_advised,
         in_engine=tuple(
-            InEngineRow(profile=name, config=each.config, why=each.why)
+            InEngineRow(profile=name, config=each.config, why=_told(each))
             for name, each in engine.items()
         ),
         roll=_roll(inputs, profiles_advised),
@@ -200,6 +201,12 @@ def _in_engines(
             engines=inputs.served.data_parallel,
         )
     return found
+
+
+def _told(found: InEngine) -> str:
+    if found.config is not None and SOME_DRAFTER in found.config:
+        return f"{found.why}; put your head in place of {SOME_DRAFTER}"
+    return found.why
 
 
 def _cutoff_of(profile: str, cutoff: CutoffReport) -> float | None:

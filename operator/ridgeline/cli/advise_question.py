@@ -29,6 +29,9 @@ from ridgeline.terms.precision import Precision
 _USUAL_LOOKAHEAD: Final = 3
 """Where none can be worked out: what published heads were mostly measured with."""
 
+SOME_DRAFTER: Final = "ORGANISATION/HEAD"
+"""Stands where a head still has to be named."""
+
 _ASSUMED: Final = (
     "the lengths of prompts and answers are assumed: say --prompt-tokens and --output-tokens"
 )
@@ -144,7 +147,7 @@ def _with_head(wanted: WantedProfile, model: AdvisedModel) -> WantedProfile:
 def with_some_drafter(profile: Profile) -> Profile:
     """Return a profile with some drafter: that one still has to be named is told elsewhere."""
     if profile.model is None and profile.method in (Method.EAGLE, Method.EAGLE3):
-        return replace(profile, model="organisation/head")
+        return replace(profile, model=SOME_DRAFTER)
     return profile
 
 

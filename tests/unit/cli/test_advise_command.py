@@ -89,6 +89,15 @@ def test_the_command_of_a_schedule_can_be_copied_in_one_piece() -> None:
         assert all(before[1] + 1 == after[0] for before, after in pairwise(rows))
 
 
+def test_a_schedule_for_a_head_that_nobody_named_says_where_to_put_it() -> None:
+    told = document("--model", "Qwen/Qwen3-14B", "--accelerator", "h100", "--method", "Eagle3:4")
+    (found,) = told["inEngine"]
+    assert '"model":"ORGANISATION/HEAD"' in found["config"]
+    assert "put your head in place of ORGANISATION/HEAD" in found["why"]
+    named = document(*LLAMA_70B)["inEngine"]
+    assert all("ORGANISATION" not in str(each) for each in named)
+
+
 def test_nothing_that_was_guessed_is_told_as_certain() -> None:
     told = document(*LLAMA_70B)
     assert told["answer"] == "Undecided"
@@ -299,7 +308,11 @@ def test_the_html_file_needs_nothing_else_and_holds_charts_and_tables(tmp_path: 
         (("--measured-tpot", "90000@1"), 1, "check its unit"),
         (("--measured-tpot", "20@5000"), 1, "the engine admits"),
         (("--plot", "advice.pdf"), 2, "end it in .png, .svg or .html"),
-        (("--tp", "4", "--precision", "BF16", "--accelerator", "t4"), 1, "it fits from --tensor-parallel 8 on"),
+        (
+            ("--tp", "4", "--precision", "BF16", "--accelerator", "t4"),
+            1,
+            "it fits from --tensor-parallel 8 on",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_line_with_the_way_out(
