@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from ridgeline.cli.kubectl import app
 from ridgeline.terms.names import FORCE_ANNOTATION
@@ -86,9 +85,9 @@ def test_the_history_is_what_was_switched(served: Kubectl) -> None:
     table = run(served, "history", "llama")
     assert table.exit_code == 0, table.output
     assert "AboveCutoff" in table.output
-    assert json.loads(run(served, "history", "llama", "-o", "json").output) == STATUS[
-        "switchHistory"
-    ]
+    assert (
+        json.loads(run(served, "history", "llama", "-o", "json").output) == STATUS["switchHistory"]
+    )
 
 
 def test_an_order_is_given_and_taken_back(served: Kubectl) -> None:

@@ -17,7 +17,12 @@ from tests.unit.api.evaluator import Finding, all_rules, broken_rules, holds, wi
 
 SCHEMA = structural_schema(SpeculativeServingSpec)
 ONE_RULE = (*cases.BROKEN_RULES,)
-MORE_RULES = (*engine_setting_cases.MORE, *cases.CUTOFFS_FALL, cases.TWO_DISABLED, cases.LAST_OF_EIGHT_FALLS)
+MORE_RULES = (
+    *engine_setting_cases.MORE,
+    *cases.CUTOFFS_FALL,
+    cases.TWO_DISABLED,
+    cases.LAST_OF_EIGHT_FALLS,
+)
 
 
 def names(group: Iterable[Case]) -> list[str]:
