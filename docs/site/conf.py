@@ -7,7 +7,7 @@ from ridgeline import __version__
 
 project = "ridgeline"
 author = "the ridgeline authors"
-copyright = "the ridgeline authors"  # noqa: A001 (Sphinx wants this name)
+copyright = "the ridgeline authors"
 release = __version__
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
