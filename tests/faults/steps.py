@@ -43,6 +43,7 @@ class Step:
             the others stand at their steps, the first of these before the second. So the steps that
             pass by are gone to last.
         deadline_s: The canary's deadline.
+        over: Whether the roll has ended there, so that nothing of it needs to be written any more.
         users: Users that ask its servers all the time, from when the others stand.
     """
 
@@ -54,6 +55,7 @@ class Step:
     brake: Brake = Brake.NEVER
     turn: int = 0
     deadline_s: int = LATE_S
+    over: bool = False
     users: int = 0
 
     @property
@@ -138,11 +140,13 @@ STEPS = (
         told="restored",
         stands=_restored,
         stand_in={"STAND_IN_REFUSES": "eagle"},
+        over=True,
     ),
     Step(
         name="finished",
         told="finished",
         stands=lambda sight: sight.state == "Finished",
+        over=True,
         canary=False,
     ),
 )
