@@ -47,6 +47,11 @@ NGRAM: Final[dict[str, object]] = {"method": "ngram", "num_speculative_tokens": 
 MTP: Final[dict[str, object]] = {"method": "mtp", "num_speculative_tokens": 1}
 
 
+def contract_for(version: str) -> EngineContract:
+    """Return what a release accepts."""
+    return contract_of(load_engine_contracts(), version)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """One command line.
@@ -102,11 +107,15 @@ def profiles() -> tuple[tuple[Profile, str], ...]:
     return tuple(made)
 
 
-def rendered() -> Iterator[Case]:
-    """Yield every profile in every spelling of the release."""
+def rendered(contract: EngineContract = CONTRACT) -> Iterator[Case]:
+    """Yield every profile that a release serves, in every spelling that it reads."""
     for profile, target in profiles():
-        for spelling in spellings_of(CONTRACT):
-            words = words_of(profile, spelling, CONTRACT)
+        if profile.method not in contract.methods:
+            continue
+        if profile.schedule is not None and not contract.honours_schedule:
+            continue
+        for spelling in spellings_of(contract):
+            words = words_of(profile, spelling, contract)
             yield Case(name=f"{profile.name} {spelling.value}", words=words, target=target)
 
 
@@ -164,9 +173,9 @@ def written_by_hand() -> Iterator[Case]:
         yield Case(name=name, words=(f"--speculative-config={text}",))
 
 
-def by_key() -> Iterator[Case]:
+def by_key(contract: EngineContract = CONTRACT) -> Iterator[Case]:
     """Yield each key of the contract with values of the right type, and with wrong ones."""
-    for key in CONTRACT.keys.values():
+    for key in contract.keys.values():
         if key.name in _ESSENTIAL or key.type is KeyType.OBJECT:
             continue
         for what, value in (*_right(key), *_wrong(key)):
@@ -222,6 +231,12 @@ _TEXTS: Final[dict[str, tuple[str, ...]]] = {
     "kv_cache_dtype": ("auto",),
 }
 """Values that the engine knows, of keys that take only some and whose contract names none."""
+
+
+def cases_of(version: str) -> tuple[Case, ...]:
+    """Return every case of a release."""
+    contract = contract_for(version)
+    return (*rendered(contract), *written_by_hand(), *by_key(contract))
 
 
 def said_before(case: Case, contract: EngineContract = CONTRACT) -> str | None:

@@ -8,10 +8,15 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 LOCK = REPO / "requirements" / "engine.txt"
+RELEASES_LOCK = REPO / "requirements" / "engine-releases.txt"
 MAKE_MODELS = Path(__file__).with_name("make_models.py")
 
 VERSION = "0.32.0"
 """The release that is pinned in requirements/engine.in."""
+
+OTHER_VERSIONS = ("0.24.0", "0.28.0", "0.33.0")
+"""Releases that are asked what they accept as well, and not served: their Python files alone lie
+over the environment of `VERSION`, which has what they import."""
 
 ASKED = "RIDGELINE_ENGINE"
 """Set to 1 by `make test-engine`: only then are these tests run."""
@@ -44,7 +49,8 @@ def model(name: str) -> str:
 
 def stamp() -> str:
     """Return what an installation of today is made from, as a short text."""
-    made_from = (LOCK.read_bytes(), MAKE_MODELS.read_bytes(), VERSION.encode())
+    locks = LOCK.read_bytes() + RELEASES_LOCK.read_bytes()
+    made_from = (locks, MAKE_MODELS.read_bytes(), VERSION.encode())
     return hashlib.sha256(b"\0".join(made_from)).hexdigest()[:16]
 
 
@@ -63,6 +69,12 @@ def missing() -> str | None:
     return None
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of the engine's programs."""
-    return {**os.environ, **SETTINGS}
+def overlay(version: str) -> Path:
+    """Return the folder with the Python files of another release."""
+    return home() / "releases" / version
+
+
+def environment(version: str = VERSION) -> dict[str, str]:
+    """Return the environment of the engine's programs, for a release of it."""
+    path = {} if version == VERSION else {"PYTHONPATH": str(overlay(version))}
+    return {**os.environ, **SETTINGS, **path}

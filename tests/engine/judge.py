@@ -16,8 +16,12 @@ from typing import Any
 import vllm
 from vllm.config import VllmConfig
 from vllm.engine.arg_utils import AsyncEngineArgs
-from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
 from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+try:
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
+except ImportError:  # older releases
+    from vllm.entrypoints.openai.cli_args import make_arg_parser, validate_parsed_serve_args
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from tests.engine.cases import Case, said_before
+from tests.engine.cases import Case, contract_for, said_before
 
 FILE: Final = Path(__file__).with_name("seen.json")
 
@@ -23,16 +23,17 @@ def read() -> dict[str, Any]:
 
 
 def judged(version: str, cases: Sequence[Case], found: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep what the engine's own configuration made of every case."""
+    """Keep what a release's own configuration made of every case."""
     rows = [
         {
             "case": case.name,
             "engine": "accepted" if found[case.name]["accepted"] else found[case.name]["message"],
-            "ridgeline": said_before(case) or "",
+            "ridgeline": said_before(case, contract_for(version)) or "",
         }
         for case in cases
     ]
-    _keep("judged", {"version": version, "cases": rows})
+    before = read().get("judged", {}).get("releases", {})
+    _keep("judged", {"releases": {**before, version: rows}})
 
 
 def served(profile: str, seen: Mapping[str, Any]) -> None:

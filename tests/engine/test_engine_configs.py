@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,25 +14,31 @@ from tests.engine.cases import (
     STRICTER,
     Case,
     by_key,
+    cases_of,
+    contract_for,
     profiles,
     rendered,
     said_before,
     written_by_hand,
 )
-from tests.engine.environment import VERSION
+from tests.engine.environment import OTHER_VERSIONS, VERSION
 
 pytestmark = pytest.mark.engine
 
-Answers = dict[str, dict[str, Any]]
+AnswersOf = Callable[[str], dict[str, dict[str, Any]]]
+VERSIONS = (VERSION, *OTHER_VERSIONS)
 
 
-def named(cases: list[Case]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+def named(pairs: list[tuple[str, Case]]) -> pytest.MarkDecorator:
+    ids = [f"{version} {case.name}" for version, case in pairs]
+    return pytest.mark.parametrize(("version", "case"), pairs, ids=ids)
 
 
-@named(list(rendered()))
-def test_every_rendered_profile_is_accepted_as_what_it_is(case: Case, answers: Answers) -> None:
-    told = answers[case.name]
+@named([(version, case) for version in VERSIONS for case in rendered(contract_for(version))])
+def test_every_rendered_profile_is_accepted_as_what_it_is(
+    version: str, case: Case, answers_of: AnswersOf
+) -> None:
+    told = answers_of(version)[case.name]
     assert told["accepted"], told["message"]
     name = case.name.split()[0]
     profile = next(each for each, _ in profiles() if each.name == name)
@@ -46,11 +53,17 @@ def test_every_rendered_profile_is_accepted_as_what_it_is(case: Case, answers: A
         assert speculation["lookahead_by_batch"] == by_batch
 
 
-@named([*written_by_hand(), *by_key()])
+@named(
+    [
+        (version, case)
+        for version in VERSIONS
+        for case in (*written_by_hand(), *by_key(contract_for(version)))
+    ]
+)
 def test_what_the_contract_refuses_is_refused_and_nothing_else(
-    case: Case, answers: Answers
+    version: str, case: Case, answers_of: AnswersOf
 ) -> None:
-    said, told = said_before(case), answers[case.name]
+    said, told = said_before(case, contract_for(version)), answers_of(version)[case.name]
     if case.name in STRICTER:
         assert said is not None
         assert told["accepted"], f"the engine refuses it as well: {told['message']}"
@@ -63,8 +76,7 @@ def test_what_the_contract_refuses_is_refused_and_nothing_else(
         assert said is not None, f"the engine says {told['message']}; ridgeline lets it start"
 
 
-def test_the_engine_is_the_release_that_is_pinned(answers: Answers) -> None:
-    from tests.engine import outcome
-
-    assert answers
-    assert outcome.read()["judged"]["version"] == VERSION
+def test_every_release_is_asked_the_same_questions_about_each_of_its_keys() -> None:
+    for version in VERSIONS:
+        names = [case.name for case in cases_of(version)]
+        assert len(names) == len(set(names)) > 100

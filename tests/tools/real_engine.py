@@ -7,8 +7,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from ridgeline.engine.contract import parts_of
 from tests.engine import outcome
 from tests.engine.cases import KNOWN_LATER, STRICTER, profiles
+from tests.engine.environment import VERSION
 from tests.tools.page import cell, run
 
 MODULE = "tests.tools.real_engine"
@@ -36,7 +38,7 @@ def page() -> str:
 def _served(seen: dict[str, Any]) -> Iterator[str]:
     if "served" not in seen:
         return
-    yield f"## Profiles that were served\n\nvLLM {_version(seen)}, {seen['served']['asOf']}.\n"
+    yield f"## Profiles that were served\n\nvLLM {VERSION}, {seen['served']['asOf']}.\n"
     yield (
         "Each was started with the arguments that the operator renders, answered requests at "
         "temperature 0, and was ended by SIGTERM. Acceptance length is that of the counters that "
@@ -69,29 +71,31 @@ def _cut_over(seen: dict[str, Any]) -> Iterator[str]:
 
 
 def _judged(seen: dict[str, Any]) -> Iterator[str]:
-    if "judged" not in seen:
+    releases = seen.get("judged", {}).get("releases", {})
+    if not releases:
         return
-    rows = seen["judged"]["cases"]
-    stricter = [row for row in rows if row["case"] in STRICTER]
-    yield f"## Command lines that were judged\n\nvLLM {_version(seen)}, {seen['judged']['asOf']}.\n"
-    accepted = sum(row["engine"] == "accepted" for row in rows)
+    yield f"## Command lines that were judged\n\nOn {seen['judged']['asOf']}.\n"
     yield (
-        f"{len(rows)} command lines went through vLLM's own parser and configuration: "
-        f"{accepted} were accepted, {len(rows) - accepted} refused. ridgeline said the same of all "
-        f"but {len(stricter) + len(KNOWN_LATER)} before:\n"
+        "Each went through vLLM's own parser and configuration, as a start does before it loads "
+        "anything. *Alike*: ridgeline said the same before.\n"
     )
+    yield "| Release | Command lines | Accepted | Refused | Alike |"
+    yield "| --- | --- | --- | --- | --- |"
+    for version in sorted(releases, key=parts_of):
+        rows = releases[version]
+        accepted = sum(row["engine"] == "accepted" for row in rows)
+        alike = sum((row["engine"] == "accepted") is not bool(row["ridgeline"]) for row in rows)
+        refused = len(rows) - accepted
+        yield f"| {version} | {len(rows)} | {accepted} | {refused} | {alike} |"
+    yield "\nWhere they differ:\n"
     for name, why in (*STRICTER.items(), *KNOWN_LATER.items()):
         yield f"- *{name}*: {why}"
-    yield "\n### Refused\n\n| Case | ridgeline | vLLM |\n| --- | --- | --- |"
-    for row in rows:
+    yield f"\n### What {VERSION} refused\n\n| Case | ridgeline | vLLM |\n| --- | --- | --- |"
+    for row in releases.get(VERSION, ()):
         if row["engine"] != "accepted":
             said = cell(row["ridgeline"] or "(nothing)")
             yield f"| {cell(row['case'])} | {_short(said)} | {_short(cell(row['engine']))} |"
     yield ""
-
-
-def _version(seen: dict[str, Any]) -> str:
-    return str(seen.get("judged", {}).get("version", "?"))
 
 
 def _short(text: str) -> str:

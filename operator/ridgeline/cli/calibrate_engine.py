@@ -32,6 +32,8 @@ _PLAN = {
     "engine": "further arguments of vllm.LLM",
 }
 _MARK = "@ridgeline "
+_ROUNDS = 3
+"""Each batch is timed so often; the middle one counts."""
 _SERIES = {
     "sum": "vllm:inter_token_latency_seconds",
     "steps": "vllm:iteration_tokens_total",
@@ -210,19 +212,23 @@ def _timed(engine: Any, batch: int, plan: dict[str, Any]) -> dict[str, Any]:
         params = SamplingParams(temperature=0.0, max_tokens=tokens, ignore_eos=True)
         engine.generate(prompts, params, use_tqdm=False)
 
-    answer(2)
-    before = _totals(engine)
-    answer(plan["steps"])
-    grown = {name: value - before[name] for name, value in _totals(engine).items()}
-    requests_steps, engine_steps = grown["sum_count"], max(grown["steps_count"], 1)
-    return {
-        "batch": batch,
-        "stepSeconds": grown["sum_sum"] / max(requests_steps, 1),
-        "steps": int(engine_steps),
-        "meanBatch": requests_steps / engine_steps,
-        "contextTokens": plan["contextTokens"] + plan["steps"] / 2,
-        "preemptions": int(grown["preemptions"]),
-    }
+    def measured() -> dict[str, Any]:
+        before = _totals(engine)
+        answer(plan["steps"])
+        grown = {name: value - before[name] for name, value in _totals(engine).items()}
+        request_steps, engine_steps = grown["sum_count"], max(grown["steps_count"], 1)
+        return {
+            "batch": batch,
+            "stepSeconds": grown["sum_sum"] / max(request_steps, 1),
+            "steps": int(engine_steps),
+            "meanBatch": request_steps / engine_steps,
+            "contextTokens": plan["contextTokens"] + plan["steps"] / 2,
+            "preemptions": int(grown["preemptions"]),
+        }
+
+    answer(16)  # fills the prefix cache, and pays for what is compiled at first use
+    rounds = sorted((measured() for _ in range(_ROUNDS)), key=lambda each: each["stepSeconds"])
+    return rounds[_ROUNDS // 2]
 
 
 def _prompts(batch: int, tokens: int) -> Iterator[dict[str, list[int]]]:
