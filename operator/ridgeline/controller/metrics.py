@@ -10,6 +10,7 @@ from ridgeline.controller.api_metrics import ApiMetrics
 from ridgeline.controller.roll_metrics import RollMetrics
 from ridgeline.controller.status_metrics import StatusMetrics
 from ridgeline.controller.time_metrics import TimeMetrics
+from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.decision import Decision, Estimates, Outcome
 from ridgeline.policy.facts import Problem
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
@@ -117,6 +118,7 @@ class OperatorMetrics:
         self.api = ApiMetrics(self.registry)
         self._profiles: dict[tuple[str, str, str], str] = {}
         self._cutoffs: dict[tuple[str, str], frozenset[str]] = {}
+        self._known: dict[tuple[str, str], tuple[Profile, ...]] = {}
 
     def observe_snapshot(self, snapshot: TelemetrySnapshot, seconds: Mapping[str, float]) -> None:
         """Record how one read of an endpoint went."""
@@ -127,8 +129,11 @@ class OperatorMetrics:
         for query, each in seconds.items():
             self._query_seconds.labels(name, query).observe(each)
 
-    def observe_decision(self, namespace: str, serving: str, decision: Decision) -> None:
-        """Record one decision and the numbers that it rests on."""
+    def observe_decision(
+        self, namespace: str, serving: str, decision: Decision, profiles: tuple[Profile, ...] = ()
+    ) -> None:
+        """Record one decision, the numbers that it rests on, and the profiles there are."""
+        self._know(namespace, serving, profiles)
         self.decisions.labels(decision.outcome.value, decision.reason.value).inc()
         self._observe_estimates(namespace, serving, decision.diagnostics.estimates)
         for role, profile in (("active", decision.profile), ("recommended", decision.recommended)):
@@ -185,8 +190,16 @@ class OperatorMetrics:
         self.roll.forget(namespace, serving)
         self.status.forget(namespace, serving)
         self._cutoffs.pop((namespace, serving), None)
+        self._known.pop((namespace, serving), None)
         for key in [key for key in self._profiles if key[:2] == (namespace, serving)]:
             del self._profiles[key]
+
+    def _know(self, namespace: str, serving: str, profiles: tuple[Profile, ...]) -> None:
+        """Begin the counters of rolls at 0: else the first roll to a profile is no increase."""
+        if self._known.get((namespace, serving)) != profiles:
+            self._known[namespace, serving] = profiles
+            for each in profiles:
+                self.rolls.labels(namespace, serving, each.name)
 
     def _observe_estimates(self, namespace: str, serving: str, estimates: Estimates) -> None:
         for gauge, value in (

@@ -370,7 +370,7 @@ class Reconciler:
 
     def _observe(self, view: View, decision: Decision) -> None:
         namespace, name = view.serving.namespace, view.serving.name
-        self._metrics.observe_decision(namespace, name, decision)
+        self._metrics.observe_decision(namespace, name, decision, view.profiles)
         if not isinstance(view.settings.cutoff, Problem):
             rows = view.settings.cutoff.rows
             cutoffs = {row.profile: row.up_to for row in rows if row.up_to is not None}

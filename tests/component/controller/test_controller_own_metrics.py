@@ -6,7 +6,7 @@ from typing import Any
 
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.time_metrics import Phase
-from tests.component.controller.world import World, settled, spec
+from tests.component.controller.world import HIGH, World, settled, spec
 
 
 def value(world: World, name: str, **labels: str) -> float | None:
@@ -65,6 +65,15 @@ async def test_every_series_of_a_serving_ends_with_it() -> None:
         if each.labels.get("serving") == "llama"
     ]
     assert left == []
+
+
+async def test_the_first_roll_to_a_profile_shows_as_an_increase() -> None:
+    world = await settled()
+    labels = {"namespace": _namespace(world), "serving": "llama", "to_profile": "none"}
+    assert value(world, "ridgeline_rolls_total", **labels) == 0
+    world.users["llama"] = HIGH
+    assert await world.run(600, until=world.finished("none"))
+    assert value(world, "ridgeline_rolls_total", **labels) == 1
 
 
 def test_act_at_stands_beside_the_cutoff_and_goes_with_its_row() -> None:
