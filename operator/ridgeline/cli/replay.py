@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from ridgeline.cli.cutoff_files import FilesError, FromFiles
-from ridgeline.cli.output import Form
+from ridgeline.cli.forms import Form
 from ridgeline.cli.replay_settings import asking, files_of, is_serving
 from ridgeline.cli.replay_test import check_test, write_test
 from ridgeline.policy.facts import Problem, TargetFacts

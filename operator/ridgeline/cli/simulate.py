@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ridgeline.cli.cutoff_facts import Stated
 from ridgeline.cli.cutoff_files import FilesError
 from ridgeline.cli.cutoff_flags import FlagError, check_number, version_of_flag
-from ridgeline.cli.output import Form
+from ridgeline.cli.forms import Form
 from ridgeline.terms.precision import Precision
 
 if TYPE_CHECKING:
