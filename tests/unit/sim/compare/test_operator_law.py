@@ -62,6 +62,11 @@ def play(
     return [each for each in answers if each is not None]
 
 
+def last(operator: OperatorLaw) -> Reason:
+    """Why the operator did what it did last."""
+    return operator.notes[-1].reason
+
+
 def test_a_load_beyond_the_cut_off_is_left_after_the_dwell() -> None:
     operator = law()
     assert play(operator, seen(130.0), 2) == []
@@ -83,9 +88,9 @@ def test_a_switch_ends_when_the_fleet_has_rolled() -> None:
     assert play(operator, seen(130.0), 3) == ["none"]
     rolling = seen(60.0, "none", rolling=True)
     assert play(operator, rolling, 20, since=120.0) == []
-    assert operator.notes[-1].reason is Reason.ROLLOUT_UNDER_WAY
+    assert last(operator) is Reason.ROLLOUT_UNDER_WAY
     assert play(operator, seen(60.0, "none"), 1, since=720.0) == []
-    assert operator.notes[-1].reason is Reason.REPLICAS_SETTLING
+    assert last(operator) is Reason.REPLICAS_SETTLING
 
 
 def test_without_telemetry_nothing_is_decided() -> None:
@@ -93,7 +98,7 @@ def test_without_telemetry_nothing_is_decided() -> None:
     blind = seen(130.0, engines=(), unseen_seconds=(3600.0,) * 4)
     assert play(operator, blind, 10) == []
     assert operator.notes[-1].outcome is Outcome.HOLD
-    assert operator.notes[-1].reason is Reason.NO_DATA
+    assert last(operator) is Reason.NO_DATA
 
 
 def test_young_replicas_are_pending_and_hold_nothing_up() -> None:
@@ -103,13 +108,13 @@ def test_young_replicas_are_pending_and_hold_nothing_up() -> None:
     assert play(young, seen(130.0, engines=three, unseen_seconds=(20.0,)), 4)[:1] == ["none"]
     lost = law()
     assert play(lost, seen(130.0, engines=three, unseen_seconds=(3600.0,)), 4) == []
-    assert lost.notes[-1].reason is Reason.PARTIAL_DATA
+    assert last(lost) is Reason.PARTIAL_DATA
 
 
 def test_recommending_rolls_nothing() -> None:
     operator = OperatorLaw(settings=replace(SETTINGS, mode=Mode.RECOMMEND_ONLY), surge=1)
     assert play(operator, seen(130.0), 10) == []
-    assert operator.notes[-1].reason is Reason.RECOMMEND_ONLY
+    assert last(operator) is Reason.RECOMMEND_ONLY
 
 
 def test_schedules_are_asked_at_the_simulated_moment() -> None:
