@@ -10,6 +10,7 @@ import pytest
 from tests.cluster.handle import Cluster
 from tests.cluster.paths import REPO
 from tests.e2e.rooms import fresh_namespace
+from tests.gitops.crds import install
 from tests.gitops.pods import Pods
 from tests.gitops.programs import Programs
 from tests.gitops.stage import WINDOW_S, Stage, operator_config
@@ -26,9 +27,7 @@ def programs(gitops_tools: Path) -> Programs:
 @pytest.fixture(scope="session")
 def server(control_plane: Cluster) -> Cluster:
     """An API server that knows our resources."""
-    crds = str(REPO / "crds")
-    control_plane.kubectl("apply", "--server-side", "-f", crds)
-    control_plane.kubectl("wait", "--for=condition=Established", "-o", "name", "-f", crds)
+    install(control_plane, REPO / "crds")
     return control_plane
 
 

@@ -16,6 +16,7 @@ from tests.chart.rendering import Chart, of_kind
 from tests.cluster.handle import Cluster
 from tests.cluster.paths import REPO
 from tests.crd.kube import Kubectl
+from tests.gitops.crds import install
 from tests.gitops.modules import ARGO_CD, PROMETHEUS_OPERATOR
 from tests.gitops.programs import Programs
 from tests.tools.argocd import KIND
@@ -67,8 +68,7 @@ def room(server: Cluster) -> Iterator[Kubectl]:
         ),
     )
     for each in crds:
-        server.kubectl("apply", "--server-side", "-f", str(each))
-        server.kubectl("wait", "--for=condition=Established", "-o", "name", "-f", str(each))
+        install(server, each)
     names = ("manifests", "argocd", "inference")
     for name in names:
         server.kubectl("create", "namespace", name)

@@ -13,7 +13,7 @@ from tests.e2e.rooms import nothing_happens
 from tests.gitops.stage import OURS, TOOLS, Application, Stage
 from tests.gitops.writers import Applied, Helm, SyncError
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 FORCERS: Final = ("argo-server-side", "flux")
 """Tools that take over what others own."""

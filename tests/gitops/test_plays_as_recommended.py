@@ -15,7 +15,7 @@ from tests.gitops.repository import Object
 from tests.gitops.stage import OURS, TOOLS, Application, Stage
 from tests.gitops.writers import Applied, Helm, SyncError
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 ROLLS = ["eagle", "none", "eagle"]
 

@@ -22,11 +22,12 @@ from ridgeline.engine.speculative_config import render
 from ridgeline.settings.resolve import profiles_of
 from tests.cluster.paths import REPO
 from tests.cluster.prometheus import free_ports
+from tests.gitops.crds import install
 from tests.gitops.repository import Repository, scene
 from tests.gitops.stage import Application, Stage
 from tests.gitops.writers import Applied
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 Object = dict[str, Any]
 
@@ -152,11 +153,13 @@ _OWNER_CRD: Final[Object] = {
 }
 
 
-def test_a_deployment_that_kserve_owns_is_only_recommended_for(stage: Stage) -> None:
+def test_a_deployment_that_kserve_owns_is_only_recommended_for(
+    stage: Stage, tmp_path: Path
+) -> None:
     where = ("-n", stage.namespace)
-    stage.cluster.kubectl("apply", "-f", "-", input_object=_OWNER_CRD)
-    crd = f"crd/{_OWNER_CRD['metadata']['name']}"
-    stage.cluster.kubectl("wait", "--for=condition=Established", crd, "-o", "name")
+    crd = tmp_path / "crd.yaml"
+    crd.write_text(yaml.safe_dump(_OWNER_CRD))
+    install(stage.cluster, crd)
     (service,) = _load("kserve", "inferenceservice.yaml")
     owner = stage.cluster.kubectl("create", *where, "-f", "-", input_object=service)
     application = _predictor(stage, service, owner["metadata"]["uid"])
