@@ -5,8 +5,9 @@ from rich.text import Text
 
 from ridgeline.controller.explain import Explanation
 from ridgeline.controller.explain_profiles import COLUMNS
-from ridgeline.policy.wording import number
+from ridgeline.policy.wording import duration, number
 from ridgeline.render.serving import lines_table, serving_page
+from ridgeline.render.standing import Standing, standing_rows
 
 
 def explanation_page(explanation: Explanation) -> RenderableType:
@@ -17,12 +18,14 @@ def explanation_page(explanation: Explanation) -> RenderableType:
     ]
     if explanation.trouble is not None:
         return Group(*parts, Text(), Text(f"spec: {explanation.trouble}", style="red"))
+    parts += (*_standing(explanation), Text(), _facts(explanation))
     parts += (
         Text(),
         lines_table("Settings", ("field", "value", "from"), explanation.settings),
         Text(),
-        lines_table("What the cut-offs rest on", ("what", "value"), explanation.basis),
     )
+    if explanation.basis:
+        parts.append(lines_table("What the cut-offs rest on", ("what", "value"), explanation.basis))
     if explanation.profiles:
         parts += (Text(), lines_table(_at(explanation), COLUMNS, explanation.profiles))
     if explanation.notes:
@@ -34,6 +37,23 @@ def explanation_page(explanation: Explanation) -> RenderableType:
     parts += (Text(), Text("A decision now", style="bold"))
     parts += (Text(line) for line in explanation.decision)
     return Group(*parts)
+
+
+def _standing(explanation: Explanation) -> tuple[RenderableType, ...]:
+    rows = standing_rows(explanation.table)
+    if not rows:
+        return ()
+    active = explanation.serving.status.get("activeProfile")
+    standing = Standing(rows=rows, here=explanation.concurrency, active=active)
+    return (Text(), standing)
+
+
+def _facts(explanation: Explanation) -> RenderableType:
+    rows = [
+        (each.what, each.value, "" if each.age_seconds is None else duration(each.age_seconds))
+        for each in explanation.facts
+    ]
+    return lines_table("Facts, and how old they are", ("what", "value", "age"), rows)
 
 
 def _at(explanation: Explanation) -> str:

@@ -1,17 +1,15 @@
 """`kubectl ridgeline status|history`: what servings do now, and what was switched."""
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import typer
-import yaml
 from rich.console import Console
 from rich.live import Live
 
+from ridgeline.cli.output import Output, OutputForm, dump
 from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail, serving_of
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError, UnavailableError
@@ -23,20 +21,6 @@ from ridgeline.render.servings import Document, serving_document, servings_table
 
 _PIPED_WIDTH: Final = 200
 """Columns where nobody tells: piped output is not folded at 80."""
-
-
-class Output(StrEnum):
-    """Forms of a command's output."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-
-
-OutputForm = Annotated[
-    Output, typer.Option("--output", "-o", help="A table, a wider one, JSON or YAML.")
-]
 
 
 def status(
@@ -94,7 +78,7 @@ def history(
         fail(str(error))
     switches = list(serving.status.get("switchHistory") or ())
     if output in (Output.JSON, Output.YAML):
-        _dump(switches, output)
+        dump(switches, output)
         return
     rows = [
         (
@@ -166,19 +150,12 @@ async def _watch(look: _Look, *, wide: bool, interval: float) -> None:
 
 def _print(documents: Sequence[Document], output: Output) -> None:
     if output in (Output.JSON, Output.YAML):
-        _dump(documents, output)
+        dump(documents, output)
     elif documents:
         wide = output is Output.WIDE
         _console().print(servings_table(documents, wide=wide, now=system_clock()))
     else:
         typer.echo("no SpeculativeServing found; -A looks in all namespaces")
-
-
-def _dump(content: object, output: Output) -> None:
-    if output is Output.JSON:
-        typer.echo(json.dumps(content, indent=2, allow_nan=False))
-    else:
-        typer.echo(yaml.safe_dump(content, sort_keys=False), nl=False)
 
 
 def _console() -> Console:

@@ -71,6 +71,58 @@ async def relist(
         await relist_needed(api, store, surroundings, namespaces)
 
 
+async def list_within_reach(
+    api: KubernetesApi, store: WatchStore, namespace: str, surroundings: Surroundings
+) -> tuple[str, ...]:
+    """List every kind of a namespace for a person, whatever of it their rights reach.
+
+    Args:
+        api: The API server, with the person's credentials.
+        store: Where servings, Deployments and Pods are kept; what is out of reach stays empty.
+        namespace: The namespace.
+        surroundings: What surrounds the targets; what is out of reach stays unprimed.
+
+    Returns:
+        Plural names of the kinds that are out of reach, from the most important on.
+
+    Raises:
+        ClusterError: The API server does not answer, or answers what is no listing.
+    """
+    where = (namespace,)
+    missing = []
+    servings = await _readable(api, API_VERSION, SERVING_PLURAL, where, trim_serving)
+    store.lay_over_servings(store.servings.listing_started(), servings or ())
+    deployments = await _readable(api, "apps/v1", "deployments", where, trim_deployment)
+    store.lay_over_deployments(store.deployments.listing_started(), deployments or ())
+    pods = await _readable(api, "v1", "pods", where, _both)
+    store.lay_over_pods(
+        store.pods_listing_started(), [pod for pod, _ in pods or () if pod is not None]
+    )
+    surroundings.lay_over_bound(
+        surroundings.bound.listing_started(), [each for _, each in pods or () if each is not None]
+    )
+    missing += [
+        kind
+        for kind, listed in (
+            ("deployments", deployments),
+            ("pods", pods),
+            (SERVING_PLURAL, servings),
+        )
+        if listed is None
+    ]
+    await _relist_surroundings(api, surroundings, where)
+    await relist_needed(api, store, surroundings, where)
+    shelves: tuple[tuple[str, Shelf[Any]], ...] = (
+        (POLICY_PLURAL, surroundings.policies),
+        ("nodes", surroundings.nodes),
+        (ACCELERATOR_PLURAL, surroundings.accelerators),
+        ("poddisruptionbudgets", surroundings.budgets),
+        ("resourcequotas", surroundings.quotas),
+        ("horizontalpodautoscalers", surroundings.autoscalers),
+    )
+    return (*missing, *(kind for kind, shelf in shelves if not shelf.primed))
+
+
 async def _relist_surroundings(
     api: KubernetesApi, around: Surroundings, namespaces: Collection[str]
 ) -> None:

@@ -4,27 +4,30 @@ It reads with the person's own rights. What those do not reach (nodes, other nam
 Prometheus whose address was not given) is said to be unknown.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ridgeline.api.errors import InvalidServing
 from ridgeline.cluster.api import KubernetesApi
-from ridgeline.cluster.listing import relist
+from ridgeline.cluster.listing import list_within_reach
 from ridgeline.cluster.look import LookApi
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.basis import Basis, Knowledge, strategy_of
 from ridgeline.controller.explain_engine import engine_line, engine_notes
+from ridgeline.controller.explain_facts import Fact, facts_told
 from ridgeline.controller.explain_notes import Note, notes
 from ridgeline.controller.explain_profiles import Row, profile_rows
+from ridgeline.controller.explain_reach import events_within_reach, nodes_of_status
+from ridgeline.controller.explain_schedule import schedule_notes
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import TelemetrySource
 from ridgeline.controller.view import View, look, spec_of
 from ridgeline.costmodel.heuristic import Check, HeuristicInputs, heuristic
 from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision
-from ridgeline.policy.explain import explain_lines
+from ridgeline.policy.explain import explain_lines, ways_out
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.law.memory import LawMemory
 from ridgeline.policy.law_status import law_memory_of
@@ -62,6 +65,10 @@ class Explanation:
         notes: Schedules and findings: what it is about, and what to know.
         checks: The heuristic's answers by profile.
         decision: How a decision would come about now, line by line.
+        decided: The decision itself; `None` where none can be made with what was read.
+        would_change: What would change it, each a sentence.
+        facts: What is known of target, replicas and telemetry, with ages.
+        table: The cut-off table as status rows: the operator's, or, where it has none, this look's.
     """
 
     serving: ServingObject
@@ -74,6 +81,10 @@ class Explanation:
     notes: tuple[Note, ...] = ()
     checks: tuple[ProfileChecks, ...] = ()
     decision: tuple[str, ...] = ()
+    decided: Decision | None = None
+    would_change: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    table: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +96,14 @@ class Seen:
         events: Its Events, oldest first.
         view: What a pass of the operator would know, or why the spec cannot be read.
         snapshot: The numbers read for it, `None` when no Prometheus was named.
+        out_of_reach: Kinds that the person may not list, by their plural names.
     """
 
     serving: ServingObject
     events: tuple[dict[str, Any], ...]
     view: View | InvalidServing
     snapshot: TelemetrySnapshot | None
+    out_of_reach: tuple[str, ...] = ()
 
 
 async def explain(
@@ -126,16 +139,17 @@ async def see(
     """
     looking = LookApi(api)
     serving = await looking.serving(namespace, name)
-    events = await looking.events(serving)
+    events, missing = await events_within_reach(looking, serving)
     store, around = WatchStore(), Surroundings(sees_all_pods=False)
-    await relist(api, store, (namespace,), around)
+    missing = (*await list_within_reach(api, store, namespace, around), *missing)
+    nodes_of_status(store, serving, around)
     snapshot = await telemetry.read(now) if telemetry is not None else None
     view: View | InvalidServing
     try:
         view = view_of(store, serving, around, snapshot, now)
     except InvalidServing as error:
         view = error
-    return Seen(serving=serving, events=events, view=view, snapshot=snapshot)
+    return Seen(serving=serving, events=events, view=view, snapshot=snapshot, out_of_reach=missing)
 
 
 def view_of(
@@ -169,17 +183,54 @@ def told(seen: Seen) -> Explanation:
         return Explanation(serving=seen.serving, events=seen.events, trouble=str(view))
     decision = decide(view.facts, view.settings, view.memory, view.now)
     concurrency = decision.diagnostics.estimates.concurrency
-    unasked = seen.snapshot is None and decision.reason is Reason.TELEMETRY_UNAVAILABLE
-    return Explanation(
+    common = Explanation(
         serving=seen.serving,
         events=seen.events,
         settings=setting_lines(view.basis.resolved),
+        facts=facts_told(view, seen.out_of_reach),
+        table=_table(view),
+    )
+    hidden = [each for each in NEEDED if each in seen.out_of_reach]
+    if hidden:
+        # Half of the facts would name a wrong cause: the operator's own words are told above.
+        return replace(
+            common,
+            decision=(f"not known: your rights do not reach {' and '.join(hidden)} here",),
+        )
+    unasked = seen.snapshot is None and decision.reason is Reason.TELEMETRY_UNAVAILABLE
+    return replace(
+        common,
         basis=_basis_lines(view),
         concurrency=concurrency,
         profiles=profile_rows(view, concurrency),
-        notes=(*notes(view), *engine_notes(view)),
+        notes=(*notes(view), *engine_notes(view), *schedule_notes(view, concurrency)),
         checks=_checks(view, seen.snapshot, decision),
         decision=(_NOT_ASKED,) if unasked else explain_lines(decision, view.settings),
+        decided=None if unasked else decision,
+        would_change=() if unasked else ways_out(decision, view.settings),
+    )
+
+
+NEEDED: Final = ("deployments", "pods")
+"""Kinds without which no decision can be followed."""
+
+
+def _table(view: View) -> tuple[dict[str, Any], ...]:
+    """Return the table of the status, or that of this look where the operator has told none."""
+    told = view.serving.status.get("cutoffTable")
+    if told:
+        return tuple(dict(row) for row in told)
+    if isinstance(view.settings.cutoff, Problem):
+        return ()
+    return tuple(
+        {"profile": row.profile}
+        if row.up_to is None
+        else {
+            "profile": row.profile,
+            "upToConcurrency": row.up_to,
+            "returnBelowConcurrency": row.return_below,
+        }
+        for row in view.settings.cutoff.rows
     )
 
 

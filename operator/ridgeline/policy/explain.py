@@ -23,7 +23,7 @@ def explain_lines(decision: Decision, settings: PolicySettings) -> tuple[str, ..
         *_law_lines(decision.diagnostics.law),
         "",
         "What would change it:",
-        *(f"  {line}" for line in _ways_out(decision, settings)),
+        *(f"  {line}" for line in ways_out(decision, settings)),
     )
 
 
@@ -102,7 +102,8 @@ def _milli(seconds: float | None) -> float | None:
     return None if seconds is None else 1000 * seconds
 
 
-def _ways_out(decision: Decision, settings: PolicySettings) -> tuple[str, ...]:
+def ways_out(decision: Decision, settings: PolicySettings) -> tuple[str, ...]:
+    """Return what would change a decision, each a sentence for a person."""
     explained = EXPLANATIONS[decision.reason]
     lines = [explained.way_out] if decision.outcome is Outcome.HOLD else []
     if settings.forced is not None:

@@ -53,7 +53,7 @@ def _head(name: str, status: Document) -> RenderableType:
         ("decision", f"{decision.get('reason', 'none yet')} since {decision.get('time', '-')}"),
         ("because", decision.get("message", "-")),
     ):
-        grid.add_row(Text(label, style="bold"), str(value))
+        grid.add_row(Text(label, style="bold"), Text(str(value)))
     return grid
 
 
@@ -150,8 +150,18 @@ def _events(events: Sequence[Document]) -> RenderableType:
     return table
 
 
+class _PlainTable(Table):
+    """A table whose cells are words from outside: `[name]` in a message is no style."""
+
+    def add_row(self, *cells: RenderableType | None, **how: Any) -> None:
+        """Add a row; texts are shown as they are."""
+        super().add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), **how)
+
+
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = _PlainTable(
+        title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
