@@ -9,6 +9,7 @@ from ridgeline.cli.cutoff_live import cutoff
 from ridgeline.cli.explain import explain
 from ridgeline.cli.orders import force, resume, suspend
 from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail, serving_of
+from ridgeline.cli.report import report
 from ridgeline.cli.status import history, status
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.cluster.target import TargetApi
@@ -25,6 +26,7 @@ app.command()(explain)
 app.command()(status)
 app.command()(history)
 app.command()(cutoff)
+app.command()(report)
 app.command()(force)
 app.command()(suspend)
 app.command()(resume)

@@ -1,0 +1,65 @@
+"""`kubectl ridgeline report` on a real API server."""
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from ridgeline.cli.kubectl import app
+from tests.crd.kube import Kubectl
+from tests.unit.render.test_serving_report import STATUS
+
+SERVING = {
+    "apiVersion": "ridgeline.dev/v1alpha1",
+    "kind": "SpeculativeServing",
+    "metadata": {"name": "llama"},
+    "spec": {
+        "targetRef": {"name": "llama"},
+        "accelerator": "h100-sxm",
+        "model": {"name": "meta-llama/Llama-3.1-8B-Instruct"},
+        "profiles": [
+            {
+                "name": "eagle",
+                "method": "Eagle3",
+                "model": "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B",
+                "numSpeculativeTokens": 3,
+            },
+            {"name": "none", "method": "Disabled"},
+        ],
+    },
+}
+
+
+def run(kubectl: Kubectl, *words: str) -> tuple[int, str]:
+    where = ["--namespace", kubectl.namespace, "--kubeconfig", str(kubectl.cluster.kubeconfig)]
+    result = CliRunner().invoke(app, ["report", *words, *where])
+    return result.exit_code, result.output
+
+
+def test_servings_are_reported_with_curves_and_history(kubectl: Kubectl, tmp_path: Path) -> None:
+    assert kubectl.apply(SERVING).code == 0
+    patch = json.dumps({"status": {**STATUS, "conditions": []}})
+    kubectl.ok("patch", "sps", "llama", "--subresource=status", "--type=merge", "--patch", patch)
+    file = tmp_path / "servings.html"
+    code, said = run(kubectl, "--out", str(file))
+    assert (code, said) == (0, f"{file}: 1 servings\n")
+    page = file.read_text()
+    assert f"<h1>Servings of namespace {kubectl.namespace}</h1>" in page
+    assert "Speed-up by concurrency" in page
+    assert "cut-off of eagle: 24" in page
+    assert "acts at the end of eagle: 18" in page
+    assert "Profile over time, hatched while it rolled" in page
+    code, said = run(kubectl, "llama", "--out", str(file))
+    assert code == 0
+    code, said = run(kubectl, "other", "--out", str(file))
+    assert code == 1
+    assert said.startswith("kubectl ridgeline: ")
+
+
+def test_wrong_usage_is_told(kubectl: Kubectl, tmp_path: Path) -> None:
+    code, said = run(kubectl, "--out", "x.pdf")
+    assert (code, "end its name in .html" in said) == (2, True)
+    code, said = run(kubectl, "llama", "-A")
+    assert (code, "not both" in said) == (2, True)
+    code, said = run(kubectl, "--out", str(tmp_path / "no" / "x.html"))
+    assert (code, "cannot be written" in said) == (1, True)
