@@ -17,7 +17,7 @@ STATUS: dict[str, Any] = {
         {"profile": "eagle", "upToConcurrency": 24, "actAtConcurrency": 18},
         {"profile": "none"},
     ],
-    "accelerator": {"name": "h100-sxm"},
+    "accelerator": {"name": "h100-sxm", "source": "spec.accelerator"},
     "lastDecision": {
         "time": "2026-01-01T00:00:00Z",
         "reason": "RecommendOnly",
