@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ridgeline.controller.explain import Seen, told, view_of
 from ridgeline.sim.fleet_load import EngineModel
 from ridgeline.sim.stand_in.step_time import StepTimeModel
 from ridgeline.sim.workload import Pace
@@ -129,6 +130,17 @@ async def test_nothing_is_compared(fields: dict[str, Any], pace: Pace | None) ->
     await world.run(2 * 3600)
     assert world.profiles_written() == []
     assert world.status()["lastDecision"]["reason"] == "BestProfileActive"
+
+
+async def test_explain_says_what_is_stale_in_any_mode() -> None:
+    world = await speculating(spec, {**OPTED_IN, "mode": "RecommendOnly"})
+    upgrade(world)
+    await world.run(300)
+    view = view_of(
+        world.process.store, world.cluster.serving("llama"), around(), None, world.cluster.now
+    )
+    notes = dict(told(Seen(serving=view.serving, events=(), view=view, snapshot=None)).notes)
+    assert notes["proof"].startswith("what eagle2 had shown (Served, ")
 
 
 async def test_it_waits_for_a_load_that_it_costs_little_at() -> None:
