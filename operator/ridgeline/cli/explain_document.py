@@ -16,6 +16,13 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
         "namespace": serving.namespace,
         "serving": serving.name,
         "trouble": explanation.trouble,
+        "cause": None
+        if explanation.cause is None
+        else {
+            "reason": explanation.cause.reason,
+            "message": explanation.cause.message,
+            "knownBy": explanation.cause.known_by,
+        },
         "decision": None if explanation.decided is None else _decision(explanation),
         "notDecided": list(explanation.decision) if explanation.decided is None else None,
         "facts": [

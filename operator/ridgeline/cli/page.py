@@ -34,9 +34,17 @@ def explanation_page(explanation: Explanation) -> RenderableType:
         rows = [(check.name, check.answer.value, check.why) for check in each.checks]
         title = f"Would speculation help? ({each.profile})"
         parts += (Text(), lines_table(title, ("check", "answer", "why"), rows))
-    parts += (Text(), Text("A decision now", style="bold"))
+    parts += (*_cause(explanation), Text(), Text("A decision now", style="bold"))
     parts += (Text(line) for line in explanation.decision)
     return Group(*parts)
+
+
+def _cause(explanation: Explanation) -> tuple[RenderableType, ...]:
+    cause = explanation.cause
+    if cause is None:
+        return ()
+    title = Text(f"The cause ({cause.reason}, as {cause.known_by} tells it)", style="bold")
+    return (Text(), title, Text(cause.message))
 
 
 def _standing(explanation: Explanation) -> tuple[RenderableType, ...]:

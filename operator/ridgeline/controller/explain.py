@@ -15,6 +15,7 @@ from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.basis import Basis, Knowledge, strategy_of
+from ridgeline.controller.explain_cause import LOOK, Cause, cause_of
 from ridgeline.controller.explain_engine import engine_line, engine_notes
 from ridgeline.controller.explain_facts import Fact, facts_told
 from ridgeline.controller.explain_notes import Note, notes
@@ -68,6 +69,7 @@ class Explanation:
         decided: The decision itself; `None` where none can be made with what was read.
         would_change: What would change it, each a sentence.
         facts: What is known of target, replicas and telemetry, with ages.
+        cause: What is to be read first; `None` where nobody can tell.
         table: The cut-off table as status rows: the operator's, or, where it has none, this look's.
     """
 
@@ -84,6 +86,7 @@ class Explanation:
     decided: Decision | None = None
     would_change: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
+    cause: Cause | None = None
     table: tuple[dict[str, Any], ...] = ()
 
 
@@ -180,7 +183,8 @@ def told(seen: Seen) -> Explanation:
     """Return what `explain` shows of what was seen."""
     view = seen.view
     if isinstance(view, InvalidServing):
-        return Explanation(serving=seen.serving, events=seen.events, trouble=str(view))
+        cause = Cause(reason=Reason.SPEC_INVALID.value, message=str(view), known_by=LOOK)
+        return Explanation(serving=seen.serving, events=seen.events, trouble=str(view), cause=cause)
     decision = decide(view.facts, view.settings, view.memory, view.now)
     concurrency = decision.diagnostics.estimates.concurrency
     common = Explanation(
@@ -195,6 +199,7 @@ def told(seen: Seen) -> Explanation:
         # Half of the facts would name a wrong cause: the operator's own words are told above.
         return replace(
             common,
+            cause=cause_of(seen.serving, None),
             decision=(f"not known: your rights do not reach {' and '.join(hidden)} here",),
         )
     unasked = seen.snapshot is None and decision.reason is Reason.TELEMETRY_UNAVAILABLE
@@ -207,6 +212,7 @@ def told(seen: Seen) -> Explanation:
         checks=_checks(view, seen.snapshot, decision),
         decision=(_NOT_ASKED,) if unasked else explain_lines(decision, view.settings),
         decided=None if unasked else decision,
+        cause=cause_of(seen.serving, None if unasked else decision),
         would_change=() if unasked else ways_out(decision, view.settings),
     )
 
