@@ -18,9 +18,9 @@ def env_item(container: str) -> tuple[str, ...]:
         "f:template",
         "f:spec",
         "f:containers",
-        _key_of(container),
+        key_of(container),
         "f:env",
-        _key_of(PROFILE_ENV),
+        key_of(PROFILE_ENV),
     )
 
 
@@ -46,6 +46,6 @@ def ours(entries: Iterable[Entry]) -> Entry:
     )
 
 
-def _key_of(name: str) -> str:
+def key_of(name: str) -> str:
     """Return how managed fields name an item of a list that is keyed by name."""
     return "k:" + json.dumps({"name": name}, separators=(",", ":"))

@@ -159,7 +159,7 @@ def trim_deployment(body: Json) -> DeploymentObject:
         paused=bool(spec.get("paused", False)),
         template_profile=((template.get("metadata") or {}).get("labels") or {}).get(PROFILE_LABEL),
         containers=tuple(trim_container(each) for each in template["spec"]["containers"]),
-        marker=(metadata.get("annotations") or {}).get(SERVING_ANNOTATION),
+        marker=_marker(metadata, template),
         observed_generation=status.get("observedGeneration", 0),
         current_replicas=status.get("replicas", 0),
         updated_replicas=status.get("updatedReplicas", 0),
@@ -180,15 +180,26 @@ def trim_deployment(body: Json) -> DeploymentObject:
     )
 
 
+def _marker(metadata: Json, template: Json) -> str | None:
+    """Return our annotation, wherever a parent has passed it on to."""
+    own = (metadata.get("annotations") or {}).get(SERVING_ANNOTATION)
+    passed_on = ((template.get("metadata") or {}).get("annotations") or {}).get(SERVING_ANNOTATION)
+    found = passed_on if own is None else own
+    return None if found is None else str(found)
+
+
 def template_fingerprint(template: Json) -> str:
-    """Return a fingerprint of a Pod template that leaves out our label and env item."""
+    """Return a fingerprint of a Pod template that leaves out all that is ours."""
     metadata, spec = template.get("metadata") or {}, template["spec"]
     labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != PROFILE_LABEL}
+    # A parent that passes our annotation on puts it into the template, too.
+    told = metadata.get("annotations") or {}
+    told = {k: v for k, v in told.items() if k != SERVING_ANNOTATION}
     containers = [
         {**each, "env": [item for item in each.get("env") or () if item["name"] != PROFILE_ENV]}
         for each in spec["containers"]
     ]
-    rest = [labels, metadata.get("annotations") or {}, {**spec, "containers": containers}]
+    rest = [labels, told, {**spec, "containers": containers}]
     return fingerprint(json.dumps(rest, sort_keys=True, separators=(",", ":")))
 
 

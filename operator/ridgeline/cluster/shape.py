@@ -32,6 +32,30 @@ class ContainerTiming:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parent:
+    """The controller that made a Deployment and keeps it so.
+
+    Attributes:
+        group: API group; empty for the core group.
+        version: Version of the group.
+        kind: Its kind.
+        name: Its name; it lies in the Deployment's namespace.
+        uid: Its identity.
+    """
+
+    group: str
+    version: str
+    kind: str
+    name: str
+    uid: str
+
+    @property
+    def told(self) -> str:
+        """Kind and name, for a person."""
+        return f"{self.kind}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetShape:
     """Fields of a Deployment that decide how a roll goes; defaults are Kubernetes' own.
 
@@ -48,6 +72,7 @@ class TargetShape:
         gang: Group that a scheduler starts together, `None` without one.
         protected_by: Keys of the template's annotations that ask not to disrupt its Pods.
         owner: Kind and name of the controller that made the Deployment; empty without one.
+        parent: That controller, `None` without one.
     """
 
     recreate: bool = False
@@ -62,6 +87,7 @@ class TargetShape:
     gang: Gang | None = None
     protected_by: str | None = None
     owner: str = ""
+    parent: Parent | None = None
 
 
 def trim_shape(spec: Json, metadata: Json | None = None) -> TargetShape:
@@ -72,7 +98,7 @@ def trim_shape(spec: Json, metadata: Json | None = None) -> TargetShape:
     pod = template["spec"]
     described, own = template.get("metadata") or {}, metadata or {}
     labels = dict(described.get("labels") or {})
-    needs = _needs(pod, labels)
+    needs, parent = _needs(pod, labels), _parent(own)
     return TargetShape(
         recreate=strategy.get("type") == "Recreate",
         max_surge=rolling.get("maxSurge", "25%"),
@@ -85,7 +111,8 @@ def trim_shape(spec: Json, metadata: Json | None = None) -> TargetShape:
         cost=pod_cost(pod, needs.requests),
         gang=gang_of(template, own),
         protected_by=protected_by(described),
-        owner=_owner(own),
+        owner=parent.told if parent is not None else "",
+        parent=parent,
     )
 
 
@@ -125,9 +152,19 @@ def requirements_of(expressions: Any) -> tuple[Requirement, ...]:
     )
 
 
-def _owner(metadata: Json) -> str:
+def _parent(metadata: Json) -> Parent | None:
     owners = (each for each in metadata.get("ownerReferences") or () if each.get("controller"))
-    return next((f"{each['kind']}/{each['name']}" for each in owners), "")
+    found = next(owners, None)
+    if found is None:
+        return None
+    group, _, version = str(found.get("apiVersion", "")).rpartition("/")
+    return Parent(
+        group=group,
+        version=version,
+        kind=found["kind"],
+        name=found["name"],
+        uid=found.get("uid", ""),
+    )
 
 
 def _needs(pod: Json, labels: Json) -> PodNeeds:

@@ -1,6 +1,6 @@
 """Joins what the watch store and telemetry know of one serving into its facts."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ridgeline.cluster.objects import PodObject
 from ridgeline.cluster.surroundings import Surroundings
@@ -10,6 +10,7 @@ from ridgeline.controller.starts import pod_starts
 from ridgeline.engine.flags import data_parallel_size
 from ridgeline.policy.facts import EngineFacts, Facts, Problem, ReplicaFacts, TelemetryFacts
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
+from ridgeline.terms.parents import ParentKind
 
 
 def facts_of(
@@ -21,6 +22,7 @@ def facts_of(
     now: float,
     around: Surroundings | None = None,
     learned_starts: Mapping[str, float] | None = None,
+    parents: Collection[ParentKind] = (),
 ) -> Facts:
     """Return the facts of one serving at `now`.
 
@@ -62,6 +64,7 @@ def facts_of(
             around,
             learned_starts=learned_starts,
             longest_answer_seconds=_longest_answer(replicas),
+            parents=parents,
         ),
         starts=pod_starts(pods, now),
     )

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ridgeline.terms.parents import ParentKind
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -14,6 +16,7 @@ class Options:
             spare ones.
         frozen: The operator's own freeze switch.
         tick_seconds: How often every serving is looked at.
+        parents: Kinds of parents that are written instead of the Deployments that they made.
     """
 
     stale_after_seconds: float
@@ -21,3 +24,4 @@ class Options:
     max_concurrent_rolls_per_pool: int = 1
     frozen: bool = False
     tick_seconds: float = 15.0
+    parents: frozenset[ParentKind] = frozenset()

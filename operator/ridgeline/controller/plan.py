@@ -1,9 +1,10 @@
 """How a roll of a target would go: from the target, its Pods and what surrounds them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from ridgeline.cluster.objects import PodObject
+from ridgeline.cluster.parents import adapter_of, why_not
 from ridgeline.cluster.protection import own_protection
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.resolve import ResolvedTarget
@@ -13,6 +14,7 @@ from ridgeline.policy.placement import Room, room_for
 from ridgeline.policy.quota import quota_room
 from ridgeline.policy.roll_neighbours import ProtectedPod
 from ridgeline.policy.roll_plan import RollPlan
+from ridgeline.terms.parents import ParentKind
 
 LONGEST_START_SECONDS: Final = 3600.0
 """A Pod that became Ready later than this after its start had lost its readiness meanwhile."""
@@ -28,6 +30,7 @@ def roll_plan(
     *,
     learned_starts: Mapping[str, float] | None = None,
     longest_answer_seconds: float | None = None,
+    parents: Collection[ParentKind] = (),
 ) -> RollPlan:
     """Return what decides how a roll of a target goes.
 
@@ -37,6 +40,7 @@ def roll_plan(
         around: What surrounds it, as far as it can be read.
         learned_starts: Seconds that a start took, by profile.
         longest_answer_seconds: How long its longest answers take; `None` when not known.
+        parents: Kinds of parents that are written instead of the Deployments that they made.
     """
     deployment, shape = target.deployment, target.deployment.shape
     timing = shape.timing.get(target.container.name)
@@ -65,6 +69,8 @@ def roll_plan(
         gang=around.gang_told(deployment.namespace, shape.gang) if around else shape.gang,
         protected=_protected(pods, shape.protected_by),
         owner=shape.owner,
+        through_owner=adapter_of(shape.parent, deployment.name, parents) is not None,
+        owner_note=why_not(shape.parent, deployment.name, parents),
         unread=_unread(around),
     )
 

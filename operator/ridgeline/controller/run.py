@@ -23,6 +23,7 @@ from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.lease import Leadership
 from ridgeline.cluster.listing import relist
+from ridgeline.cluster.parent_target import ParentTargetApi
 from ridgeline.cluster.reporting import ReportingApi
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.surroundings import Surroundings
@@ -110,7 +111,9 @@ class Operator:
         past = Past(history_sources(self._config), self._store, self._around, system_clock)
         reconciler = Reconciler(
             store=self._store,
-            targets=TargetApi(api),
+            targets=ParentTargetApi(api, frozenset(self._config.parents))
+            if self._config.parents
+            else TargetApi(api),
             reports=ReportingApi(api, instance=self._identity),
             leader=leadership or AlwaysLeader(),
             options=Options(
@@ -119,6 +122,7 @@ class Operator:
                 max_concurrent_rolls_per_pool=self._config.max_concurrent_rolls_per_pool,
                 frozen=self._config.freeze,
                 tick_seconds=self._config.tick_seconds,
+                parents=frozenset(self._config.parents),
             ),
             metrics=self._metrics,
             around=self._around,

@@ -226,6 +226,7 @@ def look(
         now=now,
         around=knowledge.around,
         learned_starts=dict(remembered.law.slow.starts),
+        parents=options.parents,
     )
     key = (namespace, serving.name)
     engine = knowledge.engine(key, spec, basis, target, profiles)

@@ -15,7 +15,8 @@ def looked_into(plan: RollPlan) -> tuple[Note, ...]:
         ("drain", _drain(plan)),
     ]
     if plan.owner:
-        notes.append(("owned by", f"{plan.owner}: recommendations only"))
+        what = "profiles are set there" if plan.through_owner else "recommendations only"
+        notes.append(("owned by", f"{plan.owner}: {what}"))
     if plan.autoscaler is not None:
         scaler = plan.autoscaler
         notes.append(

@@ -53,6 +53,8 @@ class RollPlan:
         protected: Live Pods that somebody asks not to disrupt.
         owner: Object that made the Deployment and keeps it so, such as `InferenceService/llama`;
             empty without one.
+        through_owner: Whether profiles are written to that object instead of the Deployment.
+        owner_note: What else to say to who may only be given recommendations for its sake.
         unread: Kinds of objects that could not be read, so that nothing follows from them.
     """
 
@@ -77,6 +79,8 @@ class RollPlan:
     gang: Gang | None = None
     protected: tuple[ProtectedPod, ...] = ()
     owner: str = ""
+    through_owner: bool = False
+    owner_note: str = ""
     unread: tuple[str, ...] = ()
 
     @property
@@ -109,13 +113,14 @@ def target_is_its_own(plan: RollPlan, config: str | None = None) -> Hold | None:
         plan: How the roll would go.
         config: The speculative config that is wanted, to be shown; `None` when it is not at hand.
     """
-    if not plan.owner:
+    if not plan.owner or plan.through_owner:
         return None
+    note = f" ({plan.owner_note})" if plan.owner_note else ""
     value = "" if config is None else f" = '{config}'"
     return Hold(
         reason=Reason.TARGET_OWNED_BY_CONTROLLER,
         message=f"recommendations only: {plan.owner} owns this Deployment and would put its own "
-        f"template back; set the profile there: env item {PROFILE_ENV}{value}",
+        f"template back; set the profile there: env item {PROFILE_ENV}{value}{note}",
     )
 
 

@@ -86,11 +86,12 @@ def canary(move: Move) -> Verdict:
     if obstacle is None or rolls.canary_otherwise is CanaryOtherwise.ROLL:
         return PASSED
     always = rolls.canary_when is CanaryWhen.ALWAYS
+    stanza = "" if plan.through_owner else f"{CANARY_STANZA}, or "
     return held(
         Reason.CANARY_IMPOSSIBLE,
         f"{move.told}: {move.profile} is better, and begins with a canary, since "
         f"{'spec.rollout.canary.when is Always' if always else _UNPROVEN}; but {obstacle}: "
-        f"{CANARY_STANZA}, or set "
+        f"{stanza}set "
         f"spec.rollout.canary.otherwise: Roll, or order {move.profile} once with the annotation "
         f"{FORCE_ANNOTATION}",
     )
@@ -109,6 +110,8 @@ def way_of(move: Move) -> RollWay:
 
 def canary_obstacle(plan: RollPlan, rolls: RollSettings) -> str | None:
     """Return why no canary can be made, the second half of a sentence; `None` when one can."""
+    if plan.through_owner:
+        return f"the Deployment is {plan.owner}'s, which cannot hold its rollout back for one"
     if plan.recreate:
         return "strategy Recreate leaves no old Pod to compare it with"
     if plan.unavailable > 0:

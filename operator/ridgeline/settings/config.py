@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from ridgeline.settings.config_model import ConfigModel, Name
 from ridgeline.settings.endpoints import LEAST_TICKS_OF_WINDOW, EndpointConfig
+from ridgeline.terms.parents import ParentKind
 
 ObjectName = Annotated[
     str,
@@ -78,6 +79,12 @@ class OperatorConfig(ConfigModel):
     )
     max_concurrent_rolls_per_pool: int = Field(
         default=1, ge=1, le=1000, description="Of these, rolls at a time on one type of GPU."
+    )
+    parents: tuple[ParentKind, ...] = Field(
+        default=(),
+        max_length=len(ParentKind),
+        description="Kinds of objects that are written instead of the Deployments that they made; "
+        "empty: such Deployments get recommendations only.",
     )
     freeze: bool = Field(
         default=False,
