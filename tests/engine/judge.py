@@ -7,6 +7,7 @@ before it loads anything, and then through what the scheduler makes of a table o
 """
 
 import contextlib
+import importlib
 import io
 import json
 import logging
@@ -18,30 +19,39 @@ from vllm.config import VllmConfig
 from vllm.engine.arg_utils import AsyncEngineArgs
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-try:
-    from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
-except ImportError:  # older releases
-    from vllm.entrypoints.openai.cli_args import make_arg_parser, validate_parsed_serve_args
+_PLACES = ("common", "launchers", "openai")
+"""Where releases have had the parser of `vllm serve`, the newest first."""
+
+
+def _parser_of_serve() -> Any:
+    """Return the module that makes the parser of `vllm serve`."""
+    for place in _PLACES:
+        with contextlib.suppress(ModuleNotFoundError):
+            return importlib.import_module(f"vllm.entrypoints.{place}.cli_args")
+    raise SystemExit("the parser of `vllm serve` is in none of the places where it has been")
 
 
 def main() -> None:
     """Answer every case of standard input."""
     logging.disable(logging.CRITICAL)
-    parser = make_arg_parser(FlexibleArgumentParser(prog="vllm serve"))
+    serve = _parser_of_serve()
+    parser = serve.make_arg_parser(FlexibleArgumentParser(prog="vllm serve"))
     print(json.dumps({"version": vllm.__version__}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
-        print(json.dumps({"case": asked["case"]} | judge(parser, asked["words"])), flush=True)
+        print(
+            json.dumps({"case": asked["case"]} | judge(serve, parser, asked["words"])), flush=True
+        )
 
 
-def judge(parser: FlexibleArgumentParser, words: list[str]) -> dict[str, Any]:
+def judge(serve: Any, parser: FlexibleArgumentParser, words: list[str]) -> dict[str, Any]:
     """Return what becomes of one command line."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
             given = parser.parse_args(["serve", *words][1:])
             given.model = given.model_tag or given.model
-            validate_parsed_serve_args(given)
+            serve.validate_parsed_serve_args(given)
     except SystemExit as ended:
         return refused("usage", _last(said.getvalue()), exit_code=int(str(ended.code)))
     except Exception as error:  # noqa: BLE001 (whatever it is: it ends the start)
