@@ -135,6 +135,19 @@ def test_recommending_only_is_told(tmp_path: Path) -> None:
     assert {each["recommended"] for each in wanted} == {"none"}
 
 
+def test_schedules_are_those_of_the_moment(tmp_path: Path) -> None:
+    """The record begins at 10:01 UTC: a window from 10 to 11 o'clock is open, the next is not."""
+    window = """
+  schedules:
+    - {{name: day, cron: "0 {hour} * * *", durationSeconds: 3600, timeZone: UTC, profile: none}}"""
+    for hour, rolls in ((10, ["none"]), (15, [])):
+        more = RANGES.format(at=60) + window.format(hour=hour)
+        file = written(tmp_path, "s.yaml", SERVING.format(mode="Automatic", more=more))
+        (way,) = document(str(RECORD), "-f", file)["ways"]
+        assert [each["profile"] for each in way["rolls"]] == rolls
+        assert all(each["reason"] == "Scheduled" for each in way["rolls"])
+
+
 def ticks() -> list[RecordedTick]:
     return list(read_record(RECORD))
 
