@@ -50,7 +50,7 @@ class Prediction:
     basis: str
     lengths: Mapping[str, float] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
-    scheduled: frozenset[str] = frozenset()
+    scheduled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

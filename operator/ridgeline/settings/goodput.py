@@ -138,7 +138,7 @@ def answer(question: Question) -> Answer:
             if each.acceptance and not each.schedule
         },
         scales=_scales(question.arms),
-        scheduled=frozenset(each.name for each in question.arms if each.schedule),
+        scheduled=tuple(each.name for each in question.arms if each.schedule),
     )
     if isinstance(table, CannotSay):
         problem = Problem(reason=Reason.CANNOT_PREDICT, message=str(table))

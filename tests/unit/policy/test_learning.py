@@ -100,7 +100,7 @@ class TestWhatOneWindowTeaches:
 
     def test_steps_in_which_a_schedule_drafts_nothing_teach_no_share_of_hits(self) -> None:
         half = facts(engines={"drafts_per_second": 100.0})
-        scheduled = prediction(lengths={}, scheduled=frozenset({"eagle2"}))
+        scheduled = prediction(lengths={}, scheduled=("eagle2",))
         always = after(at(0, half))
         assert of(always).drafted is not None
         taught = of(after(at(0, half, prediction=scheduled)))

@@ -86,7 +86,7 @@ class TestSwitch:
             "concurrency per engine is 31.2, at or above the cut-off 20 of eagle2 for 74 s "
             "(needs 60 s): none is better"
         )
-        assert decision.diagnostics.passed[-13:] == (
+        assert decision.diagnostics.passed[-15:] == (
             "cutoffs",
             "evidence",
             "dwell",
@@ -94,10 +94,12 @@ class TestSwitch:
             "oscillation",
             "cooldown",
             "verdict",
+            "engine",
             "quarantine",
             "schedule",
             "short_crowd",
             "mode",
+            "release",
             "roll_can_finish",
             "canary",
         )

@@ -292,7 +292,7 @@ def test_no_length_is_told_of_a_profile_whose_lookahead_changes_with_the_load() 
     always = answer(asked(profiles=(eagle3(acceptance=STATED), NONE)))
     assert scheduled.prediction is not None
     assert always.prediction is not None
-    assert scheduled.prediction.scheduled == {"eagle3"}
+    assert scheduled.prediction.scheduled == ("eagle3",)
     assert "eagle3" not in scheduled.prediction.lengths
-    assert always.prediction.scheduled == frozenset()
+    assert always.prediction.scheduled == ()
     assert "eagle3" in always.prediction.lengths
