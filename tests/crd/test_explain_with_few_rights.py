@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from ridgeline.cli.kubectl import app
 from tests.crd.kube import Kubectl

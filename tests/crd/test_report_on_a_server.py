@@ -2,14 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from ridgeline.cli.kubectl import app
+from ridgeline.telemetry.endpoint import Endpoint
+from ridgeline.telemetry.history import History, LoadPoint
 from tests.crd.kube import Kubectl
 from tests.unit.render.test_serving_report import STATUS
 
-SERVING = {
+SERVING: dict[str, Any] = {
     "apiVersion": "ridgeline.dev/v1alpha1",
     "kind": "SpeculativeServing",
     "metadata": {"name": "llama"},
@@ -61,5 +65,42 @@ def test_wrong_usage_is_told(kubectl: Kubectl, tmp_path: Path) -> None:
     assert (code, "end its name in .html" in said) == (2, True)
     code, said = run(kubectl, "llama", "-A")
     assert (code, "not both" in said) == (2, True)
+    code, said = run(kubectl, "--from", "24h")
+    assert (code, "--from needs --prometheus" in said) == (2, True)
+    for wrong in ("1m", "90d", "yesterday"):
+        code, said = run(kubectl, "--prometheus", "http://127.0.0.1:9", "--from", wrong)
+        assert (code, "--from" in said) == (2, True), said
     code, said = run(kubectl, "--out", str(tmp_path / "no" / "x.html"))
     assert (code, "cannot be written" in said) == (1, True)
+
+
+def test_the_load_of_before_is_drawn_for_each_named_serving(
+    kubectl: Kubectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    async def read(endpoint: Endpoint, now: float, **how: Any) -> History:
+        asked.append(how["long_seconds"])
+        points = tuple(
+            LoadPoint(at=now - 300.0 * back, tokens_per_second=90.0, concurrency=8.0, engines=2)
+            for back in range(12, 0, -1)
+        )
+        return History(read_at=now, long={(kubectl.namespace, "llama"): points})
+
+    monkeypatch.setattr("ridgeline.cli.report.read_history", read)
+    other = {**SERVING, "metadata": {"name": "other"}}
+    other["spec"] = {**SERVING["spec"], "targetRef": {"name": "other"}}
+    for each in (SERVING, other):
+        assert kubectl.apply(each).code == 0
+        patch = json.dumps({"status": {**STATUS, "conditions": []}})
+        name = each["metadata"]["name"]
+        kubectl.ok("patch", "sps", name, "--subresource=status", "--type=merge", "--patch", patch)
+    file = tmp_path / "servings.html"
+    where = ("--prometheus", "http://127.0.0.1:9", "--from", "24h", "--out", str(file))
+    code, said = run(kubectl, "llama", "other", *where)
+    assert (code, said) == (0, f"{file}: 2 servings\n")
+    assert asked == [86_400]
+    page = file.read_text()
+    assert page.count("Concurrency over time, with the cut-off of now</figcaption>") == 1
+    assert "no sample of the Pods of other in that time" in page
+    assert "4 to 4" in page

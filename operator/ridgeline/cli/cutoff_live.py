@@ -9,12 +9,13 @@ from ridgeline.cli.cutoff_flags import FlagError
 from ridgeline.cli.cutoff_output import AsJson, PlotFile, check_plot, put_out
 from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail
 from ridgeline.cluster.api import KubernetesApi
-from ridgeline.cluster.errors import ClusterError, NotFoundError
-from ridgeline.cluster.listing import relist
+from ridgeline.cluster.errors import ClusterError, NotFoundError, RefusedError
+from ridgeline.cluster.listing import list_within_reach
 from ridgeline.cluster.look import LookApi
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.basis import Knowledge
+from ridgeline.controller.explain_reach import nodes_of_status
 from ridgeline.controller.view import spec_of
 from ridgeline.render.cutoff_report import CutoffReport
 from ridgeline.render.plots import PlotsNeedMatplotlibError
@@ -55,13 +56,19 @@ async def live_report(api: KubernetesApi, namespace: str, name: str) -> CutoffRe
 
     Raises:
         NotFoundError: There is no such serving.
+        RefusedError: The person's rights do not reach its Deployment.
         ClusterError: The API server refuses, or does not answer.
         InvalidServing: Its spec cannot be read.
     """
     serving = await LookApi(api).serving(namespace, name)
     spec = spec_of(serving)
     store, around = WatchStore(), Surroundings(sees_all_pods=False)
-    await relist(api, store, (namespace,), around)
+    if "deployments" in await list_within_reach(api, store, namespace, around):
+        raise RefusedError(
+            f"your rights do not reach Deployments in {namespace}, so nothing can be predicted: "
+            "ask for get and list of them, or read the operator's table with explain"
+        )
+    nodes_of_status(store, serving, around)
     target = spec.target_ref.name
     return report_of_serving(
         serving,

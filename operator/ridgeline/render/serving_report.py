@@ -22,6 +22,7 @@ from ridgeline.render.report import (
     Span,
     Table,
 )
+from ridgeline.render.serving_past import Past, past_charts
 from ridgeline.terms.times import epoch_seconds
 
 Document = Mapping[str, Any]
@@ -40,6 +41,7 @@ class ServingReport:
         cutoffs: Its cut-offs with what the cost model predicts, or why they cannot be told.
         concurrency: Requests in decode per engine now; `None` while nobody looked.
         decision: How a decision would come about now, line by line.
+        past: The load of before; `None` where nobody asked for it.
     """
 
     name: str
@@ -48,6 +50,7 @@ class ServingReport:
     cutoffs: CutoffReport | str
     concurrency: float | None = None
     decision: Sequence[str] = ()
+    past: Past | None = None
 
 
 def servings_report(servings: Sequence[ServingReport], where: str, now: str) -> Report:
@@ -85,6 +88,8 @@ def _sentence(serving: ServingReport) -> str:
 
 def _trouble(servings: Sequence[ServingReport]) -> Iterator[str]:
     for each in servings:
+        if each.past is not None and each.past.error is not None:
+            yield f"{each.name}: the load of before is not all there: {each.past.error}"
         for one in each.status.get("conditions") or ():
             if one.get("type") == "Stalled" and one.get("status") == "True":
                 yield f"{each.name} waits for a person ({one.get('reason')}): {one.get('message')}"
@@ -100,6 +105,7 @@ def _section(serving: ServingReport) -> Section:
         blocks=(
             _facts(serving),
             *_cutoffs(serving),
+            *(past_charts(serving.past, status) if serving.past is not None else ()),
             *_switches(status),
             _conditions(status),
             *_decision(serving),

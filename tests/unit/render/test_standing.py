@@ -1,13 +1,14 @@
 """The drawing of where a serving stands: its borders and the present point lie where they are."""
 
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from ridgeline.render.standing import Reach, Standing, standing_lines, standing_rows
 
-TABLE = [
+TABLE: list[dict[str, Any]] = [
     {
         "profile": "eagle2",
         "upToConcurrency": 20,
