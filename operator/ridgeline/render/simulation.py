@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ridgeline.render.serving import lines_table
-from ridgeline.render.simulation_words import cautions, drowns, seconds, summary
+from ridgeline.render.simulation_words import cautions, drowns, lasting, seconds, summary
 from ridgeline.sim.compare.play import Kind
 from ridgeline.sim.compare.scores import Score, Simulated, rolls_of
 
@@ -71,7 +71,7 @@ def facts(simulated: Simulated) -> tuple[tuple[str, str], ...]:
         ),
         (
             "traffic",
-            f"{prepared.traffic.seconds / 86_400:.3g} days, "
+            f"{lasting(prepared.traffic.seconds)}, "
             f"{mean / case.sizes.output:.3g} requests/s on average, "
             f"{mean / prepared.cutoff_demand:.2f} of the cut-off; "
             f"{float(flow.means(300.0).max(initial=mean)) / prepared.cutoff_demand:.2f} in the "

@@ -23,7 +23,7 @@ from ridgeline.render.report import (
 )
 from ridgeline.render.report_scale import tell, tell_x
 from ridgeline.render.simulation import COLUMNS, cells, facts
-from ridgeline.render.simulation_words import cautions, drowns, summary
+from ridgeline.render.simulation_words import cautions, drowns, lasting, summary
 from ridgeline.sim.compare.play import Kind, Outcome
 from ridgeline.sim.compare.scores import Simulated, rolls_of
 from ridgeline.sim.requests.arrays import Floats
@@ -42,11 +42,10 @@ SAME_WITHIN = 0.04
 def simulation_report(simulated: Simulated) -> Report:
     """Return the report."""
     subject = simulated.case.subject
-    days = simulated.prepared.traffic.seconds / 86_400.0
     return Report(
         title=f"Would ridgeline pay for {subject}?",
-        subtitle=f"{days:.3g} simulated days, {simulated.options.replicas} replicas, strategies "
-        "side by side on the same traffic",
+        subtitle=f"{lasting(simulated.prepared.traffic.seconds)} simulated, "
+        f"{simulated.options.replicas} replicas, strategies side by side on the same traffic",
         summary=summary(simulated),
         cautions=cautions(simulated),
         sections=(

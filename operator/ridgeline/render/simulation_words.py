@@ -73,6 +73,14 @@ def seconds(value: float) -> str:
     return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.3g} s"
 
 
+def lasting(length: float) -> str:
+    """Return a length of time as a person says it."""
+    for unit, size in (("days", 86_400.0), ("hours", 3600.0)):
+        if length >= 1.5 * size:
+            return f"{length / size:.3g} {unit}"
+    return f"{length / 60:.3g} minutes"
+
+
 def _headline(operator: Score, static: Score | None) -> str:
     own = operator.latency_seconds or 0.0
     told = f"With ridgeline a request takes {seconds(own)} on average, from arrival to its end."
@@ -116,12 +124,12 @@ def _against_today(operator: Score, today: Score | None, static: Score | None) -
 
 
 def _rolls(operator: Score, simulated: Simulated) -> str:
-    days = simulated.prepared.traffic.seconds / 86_400.0
+    span = lasting(simulated.prepared.traffic.seconds)
     if not operator.rolls:
-        return f"In {days:.3g} days it rolled the fleet not once."
+        return f"In {span} it rolled the fleet not once."
     times = "once" if operator.rolls == 1 else f"{operator.rolls} times"
     return (
-        f"In {days:.3g} days it rolled the fleet {times}, at most "
+        f"In {span} it rolled the fleet {times}, at most "
         f"{operator.most_rolls_in_a_day} in 24 hours; a roll was under way "
         f"{_percent(operator.rolling_share or 0.0)} of the time."
     )
