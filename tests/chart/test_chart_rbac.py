@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chart.rendering import NAMESPACE, Chart, Object, of_kind, one
+from tests.chart.rendering import NAMESPACE, Chart, Object, config_of, of_kind, one
 
 OBSERVED = {"list", "watch"}
 NAMESPACED = {
@@ -85,6 +85,25 @@ def test_with_named_namespaces_it_has_roles_there_and_nothing_of_the_cluster(
     assert not of_kind(objects, "ClusterRoleBinding")
     roles = {where: grants(role) for _, where, role in bound(objects)}
     assert roles == {"inference": NAMESPACED, "research": NAMESPACED, NAMESPACE: LEASE}
+
+
+@pytest.mark.parametrize("namespaces", [[], ["inference"]], ids=["everywhere", "there"])
+def test_a_kind_of_parents_is_read_and_patched_where_it_is_named(
+    chart: Chart, namespaces: list[str]
+) -> None:
+    named = {"InferenceService": "inferenceservices"}
+    named["LLMInferenceService"] = "llminferenceservices"
+    for kind, resource in named.items():
+        objects = chart.render({"watchNamespaces": namespaces, "parents": [kind]})
+        where = namespaces[0] if namespaces else None
+        role = next(role for _, place, role in bound(objects) if place == where)
+        added = {f"serving.kserve.io/{resource}": {"get", "patch"}}
+        assert grants(role) == NAMESPACED | added | ({} if namespaces else CLUSTER)
+        assert config_of(objects)["parents"] == [kind]
+
+
+def test_without_parents_the_configuration_names_none(defaults: list[Object]) -> None:
+    assert "parents" not in config_of(defaults)
 
 
 def test_it_may_watch_the_namespace_that_it_lives_in(chart: Chart) -> None:

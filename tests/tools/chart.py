@@ -25,7 +25,7 @@ REPO = Path(__file__).resolve().parents[2]
 CHART = REPO / "charts" / "ridgeline"
 SCHEMA = CHART / "values.schema.json"
 PAGE = REPO / "docs" / "reference" / "chart-values.md"
-SET_BY_CHART = ("namespaces", "telemetry", "port")
+SET_BY_CHART = ("namespaces", "parents", "telemetry", "port")
 """Fields of the configuration that the chart fills in from other values."""
 
 

@@ -59,6 +59,7 @@ def page(model: type[BaseModel] = OperatorConfig) -> str:
         ValueError: When a field has neither a description nor an entry in `UNTOLD`.
     """
     schema = model.model_json_schema(by_alias=True)
+    schema = _with_enums_in_place(schema, schema.get("$defs", {}))
     definitions: Mapping[str, Schema] = schema.get("$defs", {})
     lines = [HEADING, "## The file", "", *_table(model.__name__, schema, definitions)]
     for path, name in _nested(schema, definitions):
@@ -66,6 +67,18 @@ def page(model: type[BaseModel] = OperatorConfig) -> str:
         lines += ["", f"## {path}", "", str(section["description"]), ""]
         lines += _table(name, section, definitions)
     return "\n".join(lines) + "\n"
+
+
+def _with_enums_in_place(schema: Any, definitions: Mapping[str, Schema]) -> Any:
+    """Return a schema in which a reference to a list of words is that list."""
+    if isinstance(schema, list):
+        return [_with_enums_in_place(each, definitions) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    words = definitions.get(_reference(schema) or "", {}).get("enum")
+    if words is not None:
+        return {**{k: v for k, v in schema.items() if k != "$ref"}, "enum": words}
+    return {key: _with_enums_in_place(value, definitions) for key, value in schema.items()}
 
 
 def _nested(
@@ -115,7 +128,8 @@ def _type(told: Schema) -> str:
         return "object"
     kind = str(told["type"])
     if kind == "array":
-        return f"list of {_type(told['items'])}s"
+        items = _type(told["items"])
+        return f"list, each {items}" if "enum" in told["items"] else f"list of {items}s"
     if kind == "object":
         return f"map of {_type(told['additionalProperties'])}s"
     return "path" if told.get("format") == "path" else kind

@@ -59,6 +59,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- $lease := dict "enabled" true "namespace" .Release.Namespace "name" (include "ridgeline.fullname" .) -}}
 {{- $own := dict "namespaces" .Values.watchNamespaces "port" 8080 "telemetry" .Values.telemetry.endpoints -}}
 {{- $config := mergeOverwrite (deepCopy .Values.config) $own -}}
+{{- with .Values.parents -}}
+{{- $_ := set $config "parents" . -}}
+{{- end -}}
 {{- $_ := set $config "lease" (mergeOverwrite (deepCopy (default dict .Values.config.lease)) $lease) -}}
 {{- toYaml $config -}}
 {{- end -}}
@@ -144,4 +147,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
+{{- range .Values.parents }}
+- apiGroups: [serving.kserve.io]
+  resources: [{{ lower . }}s]
+  verbs: [get, patch]
+{{- end }}
 {{- end -}}

@@ -12,7 +12,8 @@ from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, 
 from ridgeline.cli.report import report
 from ridgeline.cli.status import history, status
 from ridgeline.cluster.errors import ClusterError
-from ridgeline.cluster.target import TargetApi
+from ridgeline.cluster.parent_target import ParentTargetApi
+from ridgeline.terms.parents import ParentKind
 
 app = typer.Typer(
     name="kubectl ridgeline",
@@ -66,7 +67,8 @@ async def _release(namespace: str | None, name: str, kubeconfig: str | None, *, 
                 f"{where}/{name} is not suspended: set spec.suspend to true first, or repeat with "
                 "--yes (the target is rolled to Git's default)"
             )
-        targets = TargetApi(api)
+        # What was written through a parent is given up there, by the person's own rights.
+        targets = ParentTargetApi(api, frozenset(ParentKind))
         target = (serving.spec.get("targetRef") or {}).get("name", "")
         deployment = await targets.release(await targets.read(where, str(target)))
     return deployment.name

@@ -213,7 +213,8 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     Reason.TARGET_OWNED_BY_CONTROLLER: Explanation(
         "Another controller made the Deployment (ownerReferences) and would put its own Pod "
         "template back: ridgeline recommends and writes nothing.",
-        "Set the speculative config in the object that the message names; the message shows it.",
+        "Set the speculative config in the object that the message names; the message shows it. "
+        "Some kinds can be written by the operator (`parents` in its configuration).",
     ),
     Reason.ENGINE_WOULD_REFUSE: Explanation(
         "The release of vLLM that the target runs is known to refuse the profile, or to fail with "

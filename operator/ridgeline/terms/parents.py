@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ParentKind(StrEnum):
-    """A kind with an adapter (`cluster.parents`); none is written unless it is switched on."""
+    """A kind of object that makes vLLM Deployments and can be written instead of them."""
 
     INFERENCE_SERVICE = "InferenceService"
     LLM_INFERENCE_SERVICE = "LLMInferenceService"

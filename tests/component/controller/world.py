@@ -24,6 +24,7 @@ from ridgeline.sim.watch import WatchStream
 from ridgeline.sim.workload import Pace
 from ridgeline.terms.methods import Method
 from ridgeline.terms.names import PROFILE_ENV
+from ridgeline.terms.parents import ParentKind
 
 START = 1_795_860_000.0
 TICK = 15.0
@@ -106,6 +107,7 @@ class Process:
         faults: Faults | None = None,
         around: Surroundings | None = None,
         sink: PassSink | None = None,
+        parents: frozenset[ParentKind] = frozenset(),
     ) -> None:
         self.cluster = cluster
         self.store = WatchStore()
@@ -124,6 +126,7 @@ class Process:
                 max_concurrent_rolls=max_rolls,
                 max_concurrent_rolls_per_pool=max_rolls_per_pool,
                 frozen=frozen,
+                parents=parents,
             ),
             metrics=self.metrics,
             around=around,
