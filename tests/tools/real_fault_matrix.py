@@ -21,18 +21,23 @@ END: Final = "<!-- end of the real fault matrix -->"
 
 
 def table(rows: Rows) -> str:
-    """Return the table: a row for each fault, a column for each step.
+    """Return the table: a row for each fault that was struck, a column for each step.
+
+    Faults that no run has struck yet are named below it.
 
     Raises:
-        KeyError: A fault was never struck, or a serving was not looked at.
+        KeyError: A serving was not looked at.
     """
     lines = [
         "| fault \\ step | " + " | ".join(each.told for each in STEPS) + " |",
         "|---" * (len(STEPS) + 1) + "|",
     ]
-    for fault in FAULTS:
+    for fault in (each for each in FAULTS if each in rows):
         told = [cell(rows[fault][step.name].told()) for step in STEPS]
         lines.append(f"| {fault} | " + " | ".join(told) + " |")
+    missing = [each for each in FAULTS if each not in rows]
+    if missing:
+        lines += ["", f"Defined, and not in this table's run: {'; '.join(missing)}."]
     return "\n".join(lines)
 
 
