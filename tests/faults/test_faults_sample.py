@@ -21,8 +21,8 @@ def test_rolls_whose_operator_dies_with_a_write_unanswered_end_whole(cluster: Cl
     endings = strike(cluster, SAMPLE)
     assert endings.keys() == {each.name for each in STEPS}
     assert {name: each.broken() for name, each in endings.items() if each.broken()} == {}
-    # Each ended as it would have without the fault. (Two canaries have a minute to be Ready in: which
-    # way they go is a matter of the machine's speed.)
+    # Each ended as it would have without the fault. (Two canaries have a minute to be Ready in: the
+    # machine's speed decides which way they go.)
     certain = {each.name for each in STEPS if each.deadline_s != SOON_S}
     assert {name: each.profiles for name, each in endings.items() if name in certain} == {
         name: ("",) if name in ("undoing", "restored") else ("eagle",) for name in certain
