@@ -145,8 +145,9 @@ class ParentTargetApi:
     async def _release(self, parent: _Parent, seen: DeploymentObject) -> DeploymentObject:
         """Give all up; where the parent's controller keeps what is gone, leave it without effect.
 
-        Some controllers merge what they want into the Deployment and take nothing out of it. The
-        item that stays is then given the empty value, and label and annotation name nobody.
+        Some controllers merge what they want into the Deployment and take nothing out of it (KServe
+        did before kserve/kserve PR 4445). The item that stays is then given the empty value, and
+        label and annotation name nobody.
         """
         ours = fields_of(parent.body, parent.adapter)
         if ours is not None:
@@ -156,7 +157,9 @@ class ParentTargetApi:
             return live
         parent = await self._parent(seen, parent.adapter)
         left = await self._plain.read(seen.namespace, seen.name)
-        kept = ours is not None and _value(left, parent.adapter) == ours.config
+        value = _value(left, parent.adapter)
+        # Nothing may be ours here because we were killed after the first of these two writes.
+        kept = bool(value) and (ours is None or value == ours.config)
         fields = OurFields(config="" if kept else None, label="", annotation="")
         await self._send(parent, fields)
         live = await self._until(seen, lambda each: _carries(each, parent.adapter, fields))

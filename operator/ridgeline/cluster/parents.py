@@ -41,7 +41,6 @@ class ParentAdapter:
         way: Fields that lead to what holds the env list.
         by_name: Whether they lead to a list of containers instead, keyed by name.
         pods: Fields that lead to the labels and annotations that Pods get.
-        removes: What happens to an item that is taken out of the parent, for a person.
     """
 
     kind: ParentKind
@@ -53,7 +52,6 @@ class ParentAdapter:
     way: tuple[str, ...]
     by_name: bool
     pods: tuple[str, ...]
-    removes: str
 
     def holder(self, body: Json) -> Json | None:
         """Return what holds the env list in a parent; `None` where the parent has no such thing."""
@@ -83,7 +81,6 @@ ADAPTERS: Final[tuple[ParentAdapter, ...]] = (
         way=("spec", "predictor", "model"),
         by_name=False,
         pods=("spec", "predictor"),
-        removes="stays in the Deployment before KServe 0.16 (kserve/kserve PR 4445)",
     ),
     ParentAdapter(
         kind=ParentKind.LLM_INFERENCE_SERVICE,
@@ -95,7 +92,6 @@ ADAPTERS: Final[tuple[ParentAdapter, ...]] = (
         way=("spec", "template", "containers"),
         by_name=True,
         pods=("spec",),
-        removes="leaves the Deployment",
     ),
 )
 

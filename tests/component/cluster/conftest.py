@@ -9,6 +9,7 @@ import pytest
 
 from ridgeline.cluster.api import KubernetesApi
 from tests.cluster.handle import Cluster
+from tests.component.cluster.parents import FULL_AND_MINIMAL_LLM, FULL_ISVC
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,6 +29,19 @@ def crds(control_plane: Cluster) -> None:
     folder = str(ROOT / "crds")
     control_plane.kubectl("apply", "--server-side", "-f", folder)
     control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", folder)
+
+
+@pytest.fixture(scope="module")
+def kserve(control_plane: Cluster) -> Iterator[None]:
+    """KServe's kinds, served."""
+    documents = (FULL_ISVC, FULL_AND_MINIMAL_LLM)
+    for each in documents:
+        control_plane.kubectl("apply", "--server-side", "-f", "-", input_object=each)
+        named = f"crd/{each['metadata']['name']}"
+        control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", named)
+    yield
+    for each in documents:
+        control_plane.kubectl("delete", "crd", each["metadata"]["name"], "--wait=false")
 
 
 @pytest.fixture

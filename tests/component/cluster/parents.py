@@ -3,7 +3,7 @@
 The schemas are written for these tests, with names and kinds of lists as in kserve/kserve:
 config/crd/full (an `env` that is keyed by name) and config/crd/minimal (a `spec` that is one
 value). The controller makes a Deployment of a parent in one of the two ways of KServe: it replaces
-the Deployment (0.16 and later), or merges into it and takes nothing out (before, PR 4445).
+the Deployment, or (before PR 4445) merges into it and takes nothing out.
 """
 
 import asyncio

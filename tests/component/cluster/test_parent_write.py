@@ -1,7 +1,6 @@
 """Writing a profile through the object that made the Deployment, on a real API server."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +22,6 @@ from ridgeline.terms.names import PROFILE_ENV, PROFILE_LABEL, PROFILE_MANAGER, S
 from ridgeline.terms.parents import ParentKind
 from tests.cluster.handle import Cluster
 from tests.component.cluster.parents import (
-    FULL_AND_MINIMAL_LLM,
-    FULL_ISVC,
     LLM_AS_ONE,
     LLM_SERVICE,
     SERVICE,
@@ -46,17 +43,7 @@ BOTH = pytest.mark.parametrize("kind", [SERVICE, LLM_SERVICE], ids=["service", "
 MERGES = pytest.mark.parametrize("merges", [False, True], ids=["replaces", "merges"])
 
 
-@pytest.fixture(scope="module", autouse=True)
-def kserve(control_plane: Cluster) -> Iterator[None]:
-    """KServe's kinds, served."""
-    documents = (FULL_ISVC, FULL_AND_MINIMAL_LLM)
-    for each in documents:
-        control_plane.kubectl("apply", "--server-side", "-f", "-", input_object=each)
-        named = f"crd/{each['metadata']['name']}"
-        control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", named)
-    yield
-    for each in documents:
-        control_plane.kubectl("delete", "crd", each["metadata"]["name"], "--wait=false")
+pytestmark = pytest.mark.usefixtures("kserve")
 
 
 class Clock:
@@ -231,6 +218,29 @@ async def test_what_a_merging_controller_keeps_is_left_without_effect(
     assert vllm_container(deployment)["env"] == [HF, {"name": PROFILE_ENV}]
     assert not outcome.template_profile
     assert not outcome.marker
+
+
+async def test_a_release_that_was_cut_off_is_ended_by_the_next(
+    api: KubernetesApi, room: str, name: str
+) -> None:
+    """Killed between the two writes to a parent whose controller takes nothing out."""
+    await create_parent(api, SERVICE, room, name, env=[HF])
+    controller = Controller(api, SERVICE, room, name, merges=True)
+    through = targets(api)
+    async with controller.at_work():
+        live = await written(through, room, controller, "eagle2", EAGLE)
+        where = SERVICE.where(room, name)
+        nothing = {
+            "apiVersion": "serving.kserve.io/v1beta1",
+            "kind": "InferenceService",
+            "metadata": {"name": name, "namespace": room},
+        }
+        await api.apply(where, nothing, manager=PROFILE_MANAGER, force=False)
+        outcome = await through.release(live)
+        deployment = await api.request("GET", path(room, controller.deployment))
+
+    assert vllm_container(deployment)["env"] == [HF, {"name": PROFILE_ENV}]
+    assert not outcome.template_profile
 
 
 async def test_a_parent_whose_controller_does_not_follow_is_as_it_was(
