@@ -35,7 +35,7 @@ SECTIONS: Final = {
 _LINK: Final = re.compile(r"\]\((?P<up>(?:\.\./)+)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
-def _lead_out(app: Any, name: str, content: list[str]) -> None:
+def _lead_out(_: Any, name: str, content: list[str]) -> None:
     """Make links that leave docs/ lead to the file in the repository."""
     depth = name.count("/")
 

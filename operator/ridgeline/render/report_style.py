@@ -87,7 +87,8 @@ thead th{color:var(--soft);font-weight:600}
 tr.strong{background:var(--card)}
 tr.strong th,tr.strong td{font-weight:700}
 td.wide{min-width:16rem}
-dl{display:grid;grid-template-columns:minmax(0,max-content) minmax(0,1fr);gap:.2rem 1.25rem;margin:.5rem 0}
+dl{display:grid;grid-template-columns:minmax(0,max-content) minmax(0,1fr)}
+dl{gap:.2rem 1.25rem;margin:.5rem 0}
 dt{color:var(--soft)}dd{margin:0}
 details{margin:.35rem 0}
 summary{cursor:pointer;color:var(--link)}
