@@ -9,7 +9,7 @@ import pytest
 
 from ridgeline.cluster.api import KubernetesApi
 from tests.cluster.handle import Cluster
-from tests.component.cluster.parents import FULL_AND_MINIMAL_LLM, FULL_ISVC
+from tests.component.cluster.parents import FULL_ISVC, TWO_LLM
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,7 +34,7 @@ def crds(control_plane: Cluster) -> None:
 @pytest.fixture(scope="module")
 def kserve(control_plane: Cluster) -> Iterator[None]:
     """KServe's kinds, served."""
-    documents = (FULL_ISVC, FULL_AND_MINIMAL_LLM)
+    documents = (FULL_ISVC, TWO_LLM)
     for each in documents:
         control_plane.kubectl("apply", "--server-side", "-f", "-", input_object=each)
         named = f"crd/{each['metadata']['name']}"

@@ -1,9 +1,9 @@
 """KServe's objects on a real API server, and what its controllers do to a Deployment.
 
-The schemas are written for these tests, with names and kinds of lists as in kserve/kserve:
-config/crd/full (an `env` that is keyed by name) and config/crd/minimal (a `spec` that is one
-value). The controller makes a Deployment of a parent in one of the two ways of KServe: it replaces
-the Deployment, or (before PR 4445) merges into it and takes nothing out.
+The schemas are written for these tests, with names and kinds of lists as in kserve/kserve's
+config/crd/full (an `env` that is keyed by name), and of one kind once more with an `env` that is
+one value. The controller makes a Deployment of a parent in one of the two ways of KServe: it
+replaces the Deployment, or (before PR 4445) merges into it and takes nothing out.
 """
 
 import asyncio
@@ -32,11 +32,6 @@ _ENV = {
     },
 }
 _ARGS = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic"}
-_ONE_VALUE = {
-    "type": "object",
-    "x-kubernetes-map-type": "atomic",
-    "x-kubernetes-preserve-unknown-fields": True,
-}
 
 
 def _object(**properties: Any) -> dict[str, Any]:
@@ -50,21 +45,18 @@ _ISVC_SPEC = _object(
         model=_object(storageUri={"type": "string"}, args=_ARGS, env=_ENV),
     )
 )
-_LLM_SPEC = _object(
-    labels=_TEXTS,
-    annotations=_TEXTS,
-    template=_object(
-        containers={
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["name"],
-            "items": {
-                "required": ["name"],
-                **_object(name={"type": "string"}, image={"type": "string"}, args=_ARGS, env=_ENV),
-            },
-        }
-    ),
-)
+
+
+def _llm_spec(env: dict[str, Any]) -> dict[str, Any]:
+    properties = {"name": {"type": "string"}, "image": {"type": "string"}, "args": _ARGS}
+    containers = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        "items": {"required": ["name"], **_object(**properties, env=env)},
+    }
+    template = _object(containers=containers)
+    return _object(labels=_TEXTS, annotations=_TEXTS, template=template)
 
 
 def crd(kind: str, plural: str, versions: dict[str, Any]) -> dict[str, Any]:
@@ -91,10 +83,13 @@ def crd(kind: str, plural: str, versions: dict[str, Any]) -> dict[str, Any]:
 
 
 FULL_ISVC = crd("InferenceService", ISVC, {"v1beta1": _ISVC_SPEC})
-FULL_AND_MINIMAL_LLM = crd(
-    "LLMInferenceService", LLM, {"v1alpha1": _LLM_SPEC, "v1alpha2": _ONE_VALUE}
+_ENV_AS_ONE = {key: value for key, value in _ENV.items() if not key.startswith("x-")}
+TWO_LLM = crd(
+    "LLMInferenceService",
+    LLM,
+    {"v1alpha1": _llm_spec(_ENV), "v1alpha2": _llm_spec(_ENV_AS_ONE)},
 )
-"""Two schemas of one kind: the first keyed by name, the second as in KServe's minimal CRD."""
+"""Two schemas of one kind: an env list keyed by name, and one that is one value."""
 
 
 @dataclass(frozen=True)

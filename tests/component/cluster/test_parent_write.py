@@ -314,6 +314,20 @@ async def test_an_item_in_the_parents_manifest_is_a_conflict(
     assert PROFILE_ENV in caught.value.conflicts[0].field
 
 
+async def test_what_changed_since_it_was_read_is_not_written(
+    api: KubernetesApi, room: str, name: str
+) -> None:
+    before = await create_parent(api, SERVICE, room, name)
+    controller = Controller(api, SERVICE, room, name)
+    await controller.once()
+    stale = await asked(targets(api), room, controller, "eagle2", EAGLE, resource_version="1")
+
+    with pytest.raises(StaleVersionError):
+        await targets(api).apply(stale)
+
+    assert await api.request("GET", SERVICE.where(room, name)) == before
+
+
 async def test_a_parent_that_was_created_again_is_another(
     api: KubernetesApi, room: str, name: str
 ) -> None:

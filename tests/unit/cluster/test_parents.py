@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from ridgeline.cluster.parent_fields import OurFields, fields_of
+from ridgeline.cluster.errors import Conflict, FieldConflictError, RefusedError
+from ridgeline.cluster.parent_fields import OurFields, fields_of, translated
 from ridgeline.cluster.parents import ADAPTERS, ParentAdapter, adapter_of, why_not
 from ridgeline.cluster.shape import Parent, trim_shape
 from ridgeline.terms.names import PROFILE_ENV, PROFILE_LABEL, SERVING_ANNOTATION
@@ -79,6 +80,36 @@ def test_a_template_without_the_container_has_no_place_for_it(containers: Any) -
 def test_nothing_is_ours_without_an_entry_of_ours() -> None:
     metadata = {"managedFields": [{"manager": "kubectl", "fieldsV1": {}}]}
     assert fields_of({"metadata": metadata, "spec": {}}, SERVICE) is None
+
+
+@pytest.mark.parametrize(
+    "field", [".spec", ".spec.predictor.model.env", ".spec.template.containers"]
+)
+def test_a_conflict_about_more_than_our_fields_is_told_as_the_schemas(field: str) -> None:
+    theirs = Conflict(manager="kubectl", field=field)
+    ours = Conflict(manager="helm", field=f'.x.env[name="{PROFILE_ENV}"].value')
+    with (
+        pytest.raises(RefusedError, match="as one value"),
+        translated(SERVICE, "InferenceService/llama"),
+    ):
+        raise FieldConflictError("conflict", (ours, theirs))
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        f'.spec.predictor.model.env[name="{PROFILE_ENV}"].value',
+        f".spec.predictor.labels.{PROFILE_LABEL}",
+        f".spec.predictor.annotations.{SERVING_ANNOTATION}",
+    ],
+)
+def test_a_conflict_about_our_fields_stays_one(field: str) -> None:
+    conflict = FieldConflictError("conflict", (Conflict(manager="helm", field=field),))
+    with (
+        pytest.raises(FieldConflictError),
+        translated(SERVICE, "InferenceService/llama"),
+    ):
+        raise conflict
 
 
 @pytest.mark.parametrize(
