@@ -276,10 +276,17 @@ STRICTER: Final = {
     "draft_model, suffix_decoding_max_tree_depth: too low": _IDLE,
     "draft_model, suffix_decoding_min_token_prob: too low": _IDLE,
     "ngram, dspark_draft_topk: 1": "the key has no effect with this method",
+    "ngram, xpress_topc: 0": "the key has no effect with this method",
 }
 """Cases that ridgeline refuses although the engine takes them, and why."""
 
+_RUNNER: Final = "it needs Model Runner V2, which vLLM does not choose on CPU"
+
 KNOWN_LATER: Final = {
+    'eagle, draft_lm_head_quantization: "fp8"': _RUNNER,
+    'eagle, draft_lm_head_quantization: "nvfp4"': _RUNNER,
+    'mtp, draft_lm_head_quantization: "fp8"': _RUNNER,
+    'mtp, draft_lm_head_quantization: "nvfp4"': _RUNNER,
     "suffix without its package": "whether the image has the package is seen at the start alone",
 }
 """Cases that the engine refuses and nothing before the start can tell, and why."""

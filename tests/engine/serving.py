@@ -20,7 +20,7 @@ from tests.engine.environment import environment, model, python
 
 READY_SECONDS = 1800
 """On two busy cores a start takes one to four minutes, and longer where others work."""
-STOP_SECONDS = 60
+STOP_SECONDS = 300
 FLAGS = ("--max-model-len", "1024", "--max-num-seqs", "64", "--enforce-eager")
 
 
