@@ -50,14 +50,10 @@ def watch_registry(
     every call of the streams, and of every sign of life.
     """
     registry = kopf.OperatorRegistry()
-    sessions: list[_Session] = []
 
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.AiohttpSession:
-        credentials = await KubernetesApi.credentials(kubeconfig)
-        if not sessions or sessions[-1].credentials != credentials:
-            sessions[:] = [_session(credentials, observer)]
-        return sessions[-1]
+        return _session(await KubernetesApi.credentials(kubeconfig), observer)
 
     servings, deployments = (GROUP, VERSION, SERVING_PLURAL), ("apps", "v1", "deployments")
     _follow(registry, servings, trim_serving, store.put_serving, store.drop_serving)
@@ -70,14 +66,23 @@ def watch_registry(
 
 @dataclass(frozen=True, kw_only=True)
 class _Session(kopf.AiohttpSession):
-    """A session that equals another one with the same credentials.
+    """Credentials that make a session of their own for whoever asks, as Kopf's own ones do.
 
-    Kopf does not try again what was refused once, and would never end trying sessions that are all
-    different.
+    Kopf closes the session when it gives credentials up, and may ask with them again meanwhile: a
+    closed session would leave that stream waiting for ever. Equal credentials are equal, so that
+    Kopf does not try again what was refused.
     """
 
-    aiohttp_session: Any = field(compare=False, repr=False)
-    credentials: Credentials
+    told: kopf.ConnectionInfo = field(repr=False)
+    observer: ApiObserver | None = field(compare=False, repr=False)
+    aiohttp_session: Any = field(init=False, compare=False, repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "aiohttp_session":
+            raise AttributeError(name)
+        return watched_session(
+            self.observer, ssl=self.told.as_ssl_context(), headers=self.told.as_http_headers()
+        )
 
 
 def _session(credentials: Credentials, observer: ApiObserver | None) -> _Session:
@@ -89,13 +94,7 @@ def _session(credentials: Credentials, observer: ApiObserver | None) -> _Session
         certificate_path=credentials.certificate_path,
         private_key_path=credentials.private_key_path,
     )
-    return _Session(
-        server=credentials.server,
-        aiohttp_session=watched_session(
-            observer, ssl=told.as_ssl_context(), headers=told.as_http_headers()
-        ),
-        credentials=credentials,
-    )
+    return _Session(server=credentials.server, told=told, observer=observer)
 
 
 def _follow_surroundings(registry: kopf.OperatorRegistry, around: Surroundings) -> None:

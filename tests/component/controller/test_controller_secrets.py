@@ -94,35 +94,34 @@ async def test_a_secret_that_comes_back_goes_nowhere(
     assert world.status()["conditions"]
 
 
-def test_the_token_of_the_operator_is_in_no_text_of_the_watch_session() -> None:
-    credentials = Credentials(
+def _credentials(token: str) -> Credentials:
+    return Credentials(
         server="https://h",
         ca_path=None,
         verify=True,
-        token=TOKEN,
+        token=token,
         certificate_path=None,
         private_key_path=None,
     )
-    session = handlers._Session(
-        server="https://h", aiohttp_session=object(), credentials=credentials
-    )
-    assert TOKEN not in repr(session)
-    assert TOKEN not in repr(credentials)
 
 
-async def test_credentials_that_were_refused_are_known_again() -> None:
-    """Else the streams would ask with them for ever: each session would look like new ones."""
+def test_the_token_of_the_operator_is_in_no_text_of_the_watch_session() -> None:
+    assert TOKEN not in repr(handlers._session(_credentials(TOKEN), None))
+    assert TOKEN not in repr(_credentials(TOKEN))
 
-    def session(token: str) -> handlers._Session:
-        told = Credentials(
-            server="https://h",
-            ca_path=None,
-            verify=True,
-            token=token,
-            certificate_path=None,
-            private_key_path=None,
-        )
-        return handlers._Session(server="https://h", aiohttp_session=object(), credentials=told)
 
-    assert session("old") == session("old")
-    assert session("old") != session("new")
+def test_credentials_that_were_refused_are_known_again() -> None:
+    """Else the streams would ask with them for ever: each login would look like a new one."""
+    before = handlers._session(_credentials("old"), None)
+    assert before == handlers._session(_credentials("old"), None)
+    assert before != handlers._session(_credentials("new"), None)
+
+
+async def test_credentials_outlive_the_session_that_was_closed() -> None:
+    told = handlers._session(_credentials(TOKEN), None)
+    first = told.aiohttp_session
+    await first.close()
+    second = told.aiohttp_session
+    assert not second.closed
+    assert second.headers["Authorization"] == f"Bearer {TOKEN}"
+    await second.close()
