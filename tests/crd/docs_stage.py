@@ -44,16 +44,6 @@ _POLICY: Final = {
     "metadata": {"name": "quiet", "namespace": "inference"},
     "spec": {"cooldownSeconds": 3600},
 }
-_CHART: Final = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: plain}
-spec:
-  selector: {matchLabels: {app: plain}}
-  template:
-    metadata: {labels: {app: plain}}
-    spec: {containers: [{name: web, image: "nginx:1"}]}
-"""
 
 
 @dataclass(frozen=True)
@@ -141,9 +131,9 @@ def furnish(folder: Path, page: str, manifests: list[Manifest]) -> None:
         "values.yaml": "image: {registry: registry.example}\n",
         "grid.json": json.dumps(grid()),
         "my-chart/Chart.yaml": "apiVersion: v2\nname: my-chart\nversion: 0.1.0\n",
-        "my-chart/templates/web.yaml": _CHART,
-        "overlays/prod/kustomization.yaml": "resources: [web.yaml]\n",
-        "overlays/prod/web.yaml": _CHART,
+        "my-chart/templates/server.yaml": yaml.safe_dump(deployment("llama")),
+        "overlays/prod/kustomization.yaml": "resources: [server.yaml]\n",
+        "overlays/prod/server.yaml": yaml.safe_dump(deployment("llama")),
     }
     if page in _FOLDERS:
         files["deploy/llama.yaml"] = yaml.safe_dump(deployment("llama"))
@@ -181,6 +171,21 @@ _ADDED: Final = (
     (r"ridgeline simulate ", "--days 0.05 --tick 60 --processes 1"),
 )
 """What is added to a command that would take the server from other tests, or take a week."""
+
+
+def surroundings(server: Kubectl, folder: Path, helm: Path) -> dict[str, str]:
+    """Return the environment of a reader whose context names the namespace of the pages."""
+    config = yaml.safe_load(server.cluster.kubeconfig.read_text())
+    for each in config["contexts"]:
+        each["context"]["namespace"] = "inference"
+    file = folder / ".kubeconfig"
+    file.write_text(yaml.safe_dump(config))
+    return {
+        **server.cluster.environment(),
+        "KUBECONFIG": str(file),
+        "PATH": programs(folder, server.cluster.kubectl_path, helm),
+        "HOME": str(folder),
+    }
 
 
 def typed(text: str) -> str:
