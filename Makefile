@@ -73,6 +73,7 @@ crds: setup ## Generate crds/, the copies in chart and kustomize, and pages of d
 	@$(BIN)/python -m ridgeline.settings.engine_contract_document docs/reference/engine-versions.md
 	@for page in reasons configuration metrics cli; do \
 	  $(BIN)/python -m tests.tools.$$page docs/reference/$$page.md || exit 1; done
+	@$(BIN)/python -m tests.tools.compared docs/concepts/compared.md
 	@$(BIN)/python -m tests.tools.chart
 	@$(BIN)/python -m tests.tools.guard
 	@$(BIN)/python -m tests.tools.kustomize

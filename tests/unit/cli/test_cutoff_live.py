@@ -97,6 +97,27 @@ async def test_who_may_not_read_nodes_is_told_what_is_missing() -> None:
     assert report.predicted == report.table
 
 
+async def test_who_may_not_read_deployments_gets_no_prediction_that_leaves_them_out() -> None:
+    class Hidden(Api):
+        async def pages(self, path: str, **how: Any) -> AsyncIterator[list[dict[str, Any]]]:
+            if path.endswith("/deployments"):
+                raise RefusedError("deployments is forbidden")
+            async for page in super().pages(path, **how):
+                yield page
+
+    with pytest.raises(RefusedError, match="your rights do not reach Deployments in inference"):
+        await live_report(Hidden(SERVING), "inference", "llama")  # type: ignore[arg-type]
+
+
+async def test_nodes_that_may_not_be_read_have_the_labels_that_the_operator_wrote_down() -> None:
+    labels = ["nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB"]
+    status = {"accelerator": {"name": "a100-sxm-80gb", "labels": labels}}
+    api = Api({**SERVING, "status": status}, sees_nodes=False)
+    report = await live_report(api, "inference", "llama")  # type: ignore[arg-type]
+    assert dict(report.facts)["accelerator"].startswith("a100-sxm-80gb")
+    assert isinstance(report.predicted, Predicted)
+
+
 async def test_a_serving_that_is_not_there_or_not_readable_is_refused() -> None:
     with pytest.raises(NotFoundError):
         await live_report(Api(SERVING), "inference", "other")  # type: ignore[arg-type]
