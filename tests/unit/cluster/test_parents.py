@@ -6,6 +6,7 @@ import pytest
 
 from ridgeline.cluster.errors import Conflict, FieldConflictError, RefusedError
 from ridgeline.cluster.parent_fields import OurFields, fields_of, translated
+from ridgeline.cluster.objects import trim_deployment
 from ridgeline.cluster.parents import ADAPTERS, ParentAdapter, adapter_of, why_not
 from ridgeline.cluster.shape import Parent, trim_shape
 from ridgeline.terms.names import PROFILE_ENV, PROFILE_LABEL, SERVING_ANNOTATION
@@ -147,3 +148,45 @@ def test_the_controller_among_the_owners_is_the_parent() -> None:
     ]
     spec = {"template": {"spec": {"containers": [{"name": "c"}]}}}
     assert trim_shape(spec, {"ownerReferences": references}).parent == parent()
+
+
+def deployment(own: dict[str, str], passed_on: dict[str, str]) -> dict[str, Any]:
+    """A Deployment with annotations of its own, and of its Pod template."""
+    return {
+        "metadata": {
+            "namespace": "n",
+            "name": "llama-predictor",
+            "uid": "u",
+            "resourceVersion": "1",
+            "annotations": own,
+        },
+        "spec": {
+            "template": {
+                "metadata": {"annotations": passed_on},
+                "spec": {"containers": [{"name": "kserve-container"}]},
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("own", "passed_on", "read"),
+    [
+        ({}, {}, None),
+        ({}, {SERVING_ANNOTATION: "b"}, "b"),
+        ({SERVING_ANNOTATION: "a"}, {}, "a"),
+        ({SERVING_ANNOTATION: "a"}, {SERVING_ANNOTATION: "b"}, "a"),
+    ],
+)
+def test_our_annotation_is_found_where_a_parent_has_passed_it_on_to(
+    own: dict[str, str], passed_on: dict[str, str], read: str | None
+) -> None:
+    assert trim_deployment(deployment(own, passed_on)).marker == read
+
+
+def test_an_annotation_of_ours_makes_no_other_template_and_anybody_elses_does() -> None:
+    plain = trim_deployment(deployment({}, {})).template
+    ours = trim_deployment(deployment({}, {SERVING_ANNOTATION: "b"})).template
+    theirs = trim_deployment(deployment({}, {"theirs": "b"})).template
+    assert ours == plain
+    assert theirs != plain
