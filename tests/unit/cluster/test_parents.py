@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from ridgeline.cluster.errors import Conflict, FieldConflictError, RefusedError
-from ridgeline.cluster.parent_fields import OurFields, fields_of, translated
 from ridgeline.cluster.objects import trim_deployment
+from ridgeline.cluster.parent_fields import OurFields, fields_of, translated
 from ridgeline.cluster.parents import ADAPTERS, ParentAdapter, adapter_of, why_not
 from ridgeline.cluster.shape import Parent, trim_shape
 from ridgeline.terms.names import PROFILE_ENV, PROFILE_LABEL, SERVING_ANNOTATION
