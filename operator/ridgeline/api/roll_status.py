@@ -104,10 +104,10 @@ class RolloutStatus(ApiModel):
         description="Whether the Deployment was paused for the canary. Who resumes it then "
         "(kubectl rollout resume) lets the rest follow.",
     )
-    canary_pods: Annotated[
-        tuple[DnsSubdomain, ...], Field(max_length=MAX_CANARY_PODS), AtomicList()
-    ] = Field(
-        default=(),
+    canary_pods: (
+        Annotated[tuple[DnsSubdomain, ...], Field(max_length=MAX_CANARY_PODS), AtomicList()] | None
+    ) = Field(
+        default=None,
         description="Pods of the canary, as far as they were seen; their names stay when they are "
         "taken back, so that their Events can be found.",
     )

@@ -68,6 +68,11 @@ def replace_flag(
             "nothing would be left of args, and the image's own arguments would come back; write "
             "the model into args"
         )
+    if script_of((*command, *args)) is None and script_of((*command, *changed)) is not None:
+        raise ArgsError(
+            "the command line ends where a shell expects its script, and the flag would become "
+            "that script; write the script, and pass flags as args behind it"
+        )
     return changed
 
 

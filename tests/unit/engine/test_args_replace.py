@@ -194,3 +194,10 @@ def test_a_shell_that_runs_a_file_gets_its_flags_as_arguments() -> None:
 
 def test_a_dotted_alias_is_not_ours() -> None:
     assert replace_flag(("m", "--spec-method.x=1"), "") == ("m", "--spec-method.x=1")
+
+
+@pytest.mark.parametrize("words", [("sh", "-c"), ("", "bash", "-lc")])
+def test_a_flag_never_becomes_the_script_that_a_shell_waits_for(words: tuple[str, ...]) -> None:
+    with pytest.raises(ArgsError, match="would become that script"):
+        replace_flag(words, NEW)
+    assert replace_flag(words, "") == words
