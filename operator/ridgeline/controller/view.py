@@ -12,7 +12,7 @@ from ridgeline.controller.basis import Basis, Knowledge, policy_settings
 from ridgeline.controller.observe import facts_of
 from ridgeline.controller.options import Options
 from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_target
-from ridgeline.engine.speculative_config import Profile
+from ridgeline.engine.speculative_config import Profile, render
 from ridgeline.policy.decide import decide
 from ridgeline.policy.decision import Decision
 from ridgeline.policy.engine_report import EngineReport
@@ -228,6 +228,7 @@ def look(
         learned_starts=dict(remembered.law.slow.starts),
         parents=options.parents,
     )
+    facts = _with_configs(facts, profiles)
     key = (namespace, serving.name)
     engine = knowledge.engine(key, spec, basis, target, profiles)
     settings = policy_settings(
@@ -262,6 +263,15 @@ def look(
         memory=replace(remembered, slow=slow),
         now=now,
     )
+
+
+def _with_configs(facts: Facts, profiles: tuple[Profile, ...]) -> Facts:
+    """Return the facts with each profile's config, where a person must set it in the owner."""
+    plan = facts.plan
+    if plan is None or not plan.owner or plan.through_owner:
+        return facts
+    configs = {profile.name: render(profile) for profile in profiles}
+    return replace(facts, plan=replace(plan, configs=configs))
 
 
 def hold_while_rolling(view: View) -> Decision:

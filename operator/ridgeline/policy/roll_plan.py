@@ -55,6 +55,7 @@ class RollPlan:
             empty without one.
         through_owner: Whether profiles are written to that object instead of the Deployment.
         owner_note: What else to say to who may only be given recommendations for its sake.
+        configs: Speculative config of each profile, for whoever must set it there by hand.
         unread: Kinds of objects that could not be read, so that nothing follows from them.
     """
 
@@ -81,6 +82,7 @@ class RollPlan:
     owner: str = ""
     through_owner: bool = False
     owner_note: str = ""
+    configs: Mapping[str, str] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
 
     @property
@@ -318,7 +320,6 @@ def first_hold(
     plan: RollPlan,
     profile: str | None = None,
     *,
-    config: str | None = None,
     voluntary: bool = True,
 ) -> Hold | None:
     """Return why a roll is not begun, `None` when it may be.
@@ -326,10 +327,9 @@ def first_hold(
     Args:
         plan: How it would go.
         profile: Profile to be rolled to; `None` when it is not at hand.
-        config: That profile's speculative config, shown where a person must set it.
         voluntary: Whether the roll can wait.
     """
-    hold = target_is_its_own(plan, config)
+    hold = target_is_its_own(plan, plan.configs.get(profile) if profile is not None else None)
     if hold is not None:
         return hold
     plan = plan.towards(profile)

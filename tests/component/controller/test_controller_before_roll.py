@@ -157,7 +157,12 @@ def pod_group(least: int, version: int = 1) -> Any:
 async def test_another_controllers_target_is_recommended_for_and_never_written() -> None:
     world = busy(owner="InferenceService/llama")
     await world.run(900)
-    assert_held(world, "TargetOwnedByController", "InferenceService/llama owns this Deployment")
+    assert_held(
+        world,
+        "TargetOwnedByController",
+        "InferenceService/llama owns this Deployment",
+        "env item SPECULATION_CONFIG = ''",
+    )
     world.cluster.force("llama", "none")
     await world.run(900)
     assert_held(world, "TargetOwnedByController", "InferenceService/llama owns this Deployment")

@@ -163,11 +163,11 @@ class TestOwner:
         assert reason(**OWNED, recreate=True) is Reason.TARGET_OWNED_BY_CONTROLLER
 
     def test_it_shows_what_to_set_in_the_owner(self) -> None:
-        found = first_hold(plan(**OWNED), config='{"method":"eagle"}')
+        found = first_hold(plan(**OWNED, configs={"eagle2": '{"method":"eagle"}'}), "eagle2")
         assert found is not None
         assert "InferenceService/llama owns this Deployment" in found.message
         assert found.message.endswith('env item SPECULATION_CONFIG = \'{"method":"eagle"}\'')
-        none = first_hold(plan(**OWNED), config="")
+        none = first_hold(plan(**OWNED, configs={"none": ""}), "none")
         assert none is not None
         assert none.message.endswith("env item SPECULATION_CONFIG = ''")
         assert message(**OWNED).endswith("env item SPECULATION_CONFIG")
