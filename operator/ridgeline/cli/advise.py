@@ -12,7 +12,8 @@ from ridgeline.cli.advise_facts import Advised, advised
 from ridgeline.cli.advise_inputs import Typed, inputs_of
 from ridgeline.cli.advise_output import AdviceForm, draw_advice, print_advice, print_serving
 from ridgeline.cli.advise_question import AdviseError, AdviseInputs
-from ridgeline.cli.cutoff_flags import FlagError
+from ridgeline.cli.advise_repeat import repeated
+from ridgeline.cli.cutoff_flags import FlagError, check_label, check_object_name
 from ridgeline.cli.cutoff_output import PlotFile, check_plot
 from ridgeline.cli.model_files import ModelFileError
 from ridgeline.costmodel.acceptance import Task
@@ -203,6 +204,8 @@ def advise(  # noqa: PLR0913 (one parameter for each option)
     serving = _Serving(name=name, namespace=namespace, in_engine=in_engine)
     try:
         check_plot(plot)
+        check_object_name("--name", name or None)
+        check_label("--namespace", namespace)
         _put_out(typed, serving, output, plot)
     except FlagError as error:
         _fail(str(error), status=2)
@@ -217,7 +220,7 @@ def _put_out(typed: Typed, serving: _Serving, output: AdviceForm, plot: Path | N
     if plot is not None:
         draw_advice(told.report, plot)
     if body is not None:
-        print_serving(body, told.report)
+        print_serving(body, told.report, repeated(inputs, body, typed.accelerator_file))
     else:
         print_advice(told.report, output)
 
@@ -232,6 +235,7 @@ def _body(typed: Typed, inputs: AdviseInputs, told: Advised, serving: _Serving) 
             model=inputs.model,
             precision=precision,
             accelerator=inputs.accelerator.name,
+            engine_version=inputs.engine_version,
             profiles=told.profiles,
             schedules=rows,
         )

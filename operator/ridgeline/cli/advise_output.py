@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -40,8 +41,14 @@ def print_advice(report: AdviceReport, form: AdviceForm) -> None:
     Console(width=width).print(advice_page(report, wide=form is AdviceForm.WIDE), crop=False)
 
 
-def print_serving(body: dict[str, Any], report: AdviceReport) -> None:
-    """Print a serving as YAML, with the verdict and what is left to do as comments."""
+def print_serving(body: dict[str, Any], report: AdviceReport, more: Sequence[str]) -> None:
+    """Print a serving as YAML, with the verdict and what is left to do as comments.
+
+    Args:
+        body: The serving.
+        report: The advice.
+        more: What the serving has no field for, and how to repeat the advice with it.
+    """
     name = body["spec"]["targetRef"]["name"]
     lines = [
         f"Advice for {report.cutoff.subject}.",
@@ -49,6 +56,7 @@ def print_serving(body: dict[str, Any], report: AdviceReport) -> None:
         *(f"missing: {each}" for each in report.advice.missing),
         f"targetRef names the Deployment {name}: put yours there. RecommendOnly shows and changes "
         "nothing; Automatic acts.",
+        *more,
     ]
     typer.echo("\n".join(f"# {each}" for each in lines))
     typer.echo(yaml.safe_dump(body, sort_keys=False, allow_unicode=True), nl=False)

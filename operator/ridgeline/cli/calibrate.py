@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import yaml
 from ridgeline.cli.calibrate_manifest import JobFlags, manifests
 from ridgeline.cli.calibrate_output import profile_text, summary
 from ridgeline.cli.calibrate_plan import BATCHES, Plan, plan_of_flags, program
-from ridgeline.cli.cutoff_flags import FlagError, check_accelerator
+from ridgeline.cli.cutoff_flags import FlagError, check_accelerator, check_label, check_object_name
 from ridgeline.settings.accelerators import load_catalogue
 from ridgeline.settings.calibration_grid import GridError, fit_grid, read_grid
 from ridgeline.terms.precision import Precision
@@ -178,6 +179,11 @@ def manifest(  # noqa: PLR0913 (one parameter for each option)
     `kubectl logs job/ridgeline-calibrate | ridgeline calibrate fit -`.
     """
     try:
+        check_label("--name", name)
+        check_label("--namespace", namespace)
+        check_object_name("--secret", secret)
+        check_object_name("--claim", claim)
+        _check_image(image)
         plan = plan_of_flags(
             model=model,
             draft=draft,
@@ -203,6 +209,13 @@ def manifest(  # noqa: PLR0913 (one parameter for each option)
     except FlagError as error:
         _fail(str(error), status=2)
     typer.echo(yaml.safe_dump_all(manifests(plan, flags), sort_keys=False), nl=False)
+
+
+def _check_image(image: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", image):
+        raise FlagError(
+            f"--image {image!r} is no name of an image: write it as vllm/vllm-openai:v0.24.0"
+        )
 
 
 def _labels(texts: list[str]) -> dict[str, str]:

@@ -8,7 +8,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from ridgeline.api.spec import Model
-from ridgeline.cli.cutoff_facts import Stated, Told, question_of, report_of, report_of_serving
+from ridgeline.cli.cutoff_facts import (
+    Stated,
+    Told,
+    question_of,
+    report_of,
+    report_of_serving,
+    taken_without_file,
+)
 from ridgeline.cli.cutoff_files import FilesError, FromFiles, read_files
 from ridgeline.cli.cutoff_flags import (
     FlagError,
@@ -167,6 +174,8 @@ def _of_files(
             f"--file: there is no Deployment {target!r}, the target of {found.serving.name}: give "
             "its file with another --file, or name the model with --model"
         )
+    if found.deployment is None and (taken := taken_without_file(found.spec, stated)):
+        typer.echo(f"ridgeline cutoff: note: {taken}", err=True)
     rates = acceptance_of_flags(acceptance, profiles_of(found.spec))
     return report_of_serving(
         found.serving,

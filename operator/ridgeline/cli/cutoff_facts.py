@@ -24,10 +24,6 @@ from ridgeline.terms.verdict import Verdict
 _READABLE_ALL_THE_SAME: Final = (Reason.INJECTION_POINT_MISSING, Reason.SPECULATIVE_CONFIG_INVALID)
 """Troubles of a target whose command line tells its model nevertheless."""
 
-_NO_TARGET: Final = (
-    "its Deployment is not there: vLLM's defaults are taken for what no option tells"
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
@@ -63,6 +59,29 @@ class Told:
     accelerator: str
     precision: str
     notes: tuple[tuple[str, str], ...] = ()
+
+
+def taken_without_target(spec: SpeculativeServingSpec, stated: Stated) -> str:
+    """Return what is taken of an engine whose Deployment is not there; empty where all is told."""
+    words = ", ".join(each for told, each, _ in _of_engine(stated) if told is None)
+    target = spec.target_ref.name
+    return f"its Deployment {target!r} is not there, so these are taken: {words}" if words else ""
+
+
+def taken_without_file(spec: SpeculativeServingSpec, stated: Stated) -> str:
+    """Return the same where a Deployment is read from files, with the way out."""
+    taken = taken_without_target(spec, stated)
+    options = ", ".join(each for told, _, each in _of_engine(stated) if told is None)
+    return f"{taken}; give its file with another --file, or say {options}" if taken else ""
+
+
+def _of_engine(stated: Stated) -> tuple[tuple[object, str, str], ...]:
+    """Return what a Deployment tells of its engine: as stated, what else is taken, the option."""
+    return (
+        (stated.tensor_parallel, "tensor-parallel size 1", "--tp"),
+        (stated.max_num_seqs, "vLLM's default of --max-num-seqs", "--max-num-seqs"),
+        (stated.engine_version, "no version of vLLM", "--engine-version"),
+    )
 
 
 def report_of_serving(
@@ -129,7 +148,7 @@ def basis_of_serving(
         stated: A person's word.
     """
     profiles = tuple(_with_acceptance(each, stated) for each in profiles_of(spec))
-    target, notes = _readable(spec, profiles, deployment)
+    target, notes = _readable(spec, profiles, deployment, stated)
     basis = _with_engine(knowledge.basis(serving, spec, target, pods), stated)
     return profiles, basis, notes
 
@@ -246,13 +265,15 @@ def _readable(
     spec: SpeculativeServingSpec,
     profiles: tuple[Profile, ...],
     deployment: DeploymentObject | None,
+    stated: Stated,
 ) -> tuple[ResolvedTarget | Problem, tuple[tuple[str, str], ...]]:
     """Return the target, and its trouble as a note: a command line tells the model all the same."""
     target = resolve_target(spec, profiles, deployment, None)
     if not isinstance(target, Problem):
         return target, ()
     if deployment is None:
-        return target, (("target", _NO_TARGET),)
+        taken = taken_without_target(spec, stated)
+        return target, (("target", taken),) if taken else ()
     notes = (("target", target.message),)
     wanted = spec.target_ref.container_name
     named = [each for each in deployment.containers if wanted in (None, each.name)]

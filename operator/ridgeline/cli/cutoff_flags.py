@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ridgeline.api.fields import LABEL_LENGTH
 from ridgeline.api.profiles import MAX_LOOKAHEAD, MAX_PROFILES
 from ridgeline.costmodel.acceptance import rates_from_length
 from ridgeline.engine.speculative_config import Profile
@@ -36,6 +37,8 @@ _RATES: Final = (
     "acceptance length such as 2.4"
 )
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_OBJECT_NAME: Final = re.compile(rf"{_NAME.pattern}(?:\.{_NAME.pattern})*")
+_LONGEST_NAME: Final = 253
 _VERSION: Final = re.compile(r"[vV]?([0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?)")
 _OFF: Final = ("none", "disabled", "off")
 
@@ -212,6 +215,32 @@ def check_model(name: str) -> None:
         f"--model {name}: the catalogue has no such model{like}; name one of the same shape, or "
         "give a serving with spec.model.shape by --file"
     )
+
+
+def check_label(option: str, name: str | None) -> None:
+    """Refuse a name that Kubernetes takes for no namespace and no Job.
+
+    Raises:
+        FlagError: It is no DNS label.
+    """
+    if name is not None and (len(name) > LABEL_LENGTH or not _NAME.fullmatch(name)):
+        raise FlagError(
+            f"{option} {name!r}: use small letters, digits and dashes, no dash at the ends, at "
+            f"most {LABEL_LENGTH} characters"
+        )
+
+
+def check_object_name(option: str, name: str | None) -> None:
+    """Refuse a name that Kubernetes takes for no Deployment, Secret or claim.
+
+    Raises:
+        FlagError: It is no DNS subdomain.
+    """
+    if name is not None and (len(name) > _LONGEST_NAME or not _OBJECT_NAME.fullmatch(name)):
+        raise FlagError(
+            f"{option} {name!r}: use small letters, digits, dashes and dots, letters or digits "
+            f"at the ends and beside dots, at most {_LONGEST_NAME} characters"
+        )
 
 
 def check_number(option: str, value: float | None, *, least: float, most: float) -> None:

@@ -8,7 +8,13 @@ from typing import Any, Final
 
 from ridgeline.api.serving import parse_serving
 from ridgeline.api.spec import Model
-from ridgeline.cli.cutoff_facts import Stated, basis_of_serving, inputs_of, question_of
+from ridgeline.cli.cutoff_facts import (
+    Stated,
+    basis_of_serving,
+    inputs_of,
+    question_of,
+    taken_without_file,
+)
 from ridgeline.cli.cutoff_files import FilesError, FromFiles, read_files
 from ridgeline.cli.cutoff_flags import (
     FlagError,
@@ -95,6 +101,7 @@ class _Known:
     resolved: ResolvedSpec
     active: str | None = None
     fleet: Fleet = Fleet()
+    cautions: tuple[str, ...] = ()
 
 
 def case_of(flags: CaseFlags, sizes: RequestSizes) -> tuple[Case, Fleet]:
@@ -144,6 +151,7 @@ def _of_files(flags: CaseFlags, stated: Stated) -> _Known:
     )
     if basis.resolved.problem is not None:
         raise FilesError(basis.resolved.problem.message)
+    taken = taken_without_file(found.spec, stated)
     return _Known(
         subject=found.serving.name,
         profiles=profiles,
@@ -151,6 +159,7 @@ def _of_files(flags: CaseFlags, stated: Stated) -> _Known:
         resolved=basis.resolved,
         active=_active(found, profiles),
         fleet=_fleet(found),
+        cautions=() if found.deployment is not None or not taken else (taken,),
     )
 
 
@@ -237,6 +246,7 @@ def _case(
     names = [each.name for each in found.profiles]
     today = _today(flags.today or known.active, names, profiles)
     cautions = [
+        *known.cautions,
         *(f"the acceptance of {each} is what its method usually has, a guess" for each in guessed),
         *(f"ridgeline would only recommend, and is let act here: {each}" for each in doubts),
     ]

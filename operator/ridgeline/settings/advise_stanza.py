@@ -34,6 +34,7 @@ class Wanted:
         model: The model.
         precision: Of its weights; `None` leaves it to the container's arguments.
         accelerator: Name of the GPU in the catalogue.
+        engine_version: Version of vLLM that a person told; `None` leaves it to the image's tag.
         profiles: The profiles, one of them without speculation.
         schedules: Rows of in-engine lookaheads, by the profile's name.
     """
@@ -43,6 +44,7 @@ class Wanted:
     model: AdvisedModel
     precision: Precision | None
     accelerator: str
+    engine_version: str | None
     profiles: Sequence[Profile]
     schedules: dict[str, tuple[Tier, ...]]
 
@@ -71,6 +73,8 @@ def serving_stanza(wanted: Wanted) -> dict[str, Any]:
             "model": model_stanza(wanted.model, wanted.precision),
         },
     }
+    if wanted.engine_version is not None:
+        body["spec"]["engine"] = {"version": wanted.engine_version}
     try:
         parse_serving(body, strict=True)
     except InvalidServing as error:

@@ -1,13 +1,16 @@
 """The serving that `ridgeline advise -o yaml` prints is what the API server takes."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from typer.testing import CliRunner
 
 from ridgeline.api.serving import parse_serving
+from ridgeline.cli.main import app
 from ridgeline.settings.advise_stanza import label_of
 from tests.unit.api.evaluator import broken_rules, with_defaults
 from tests.unit.cli.test_advise_command import EAGLE, QWEN, page, run
@@ -116,7 +119,55 @@ def test_a_models_name_becomes_one_that_kubernetes_takes(name: str, label: str) 
     assert label_of(name) == label
 
 
-def test_a_name_that_kubernetes_does_not_take_is_refused() -> None:
-    result = run(*ADVICE["one head"], "-o", "yaml", "--name", "My Model")
-    assert result.exit_code == 1
-    assert "My Model" in result.stderr
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--name", "My Model"), ("--name", "a..b"), ("-n", "Bad NS!"), ("-n", "x" * 64), ("-n", "")],
+)
+def test_a_name_that_kubernetes_does_not_take_is_refused(option: str, value: str) -> None:
+    result = run(*ADVICE["one head"], "-o", "yaml", option, value)
+    assert result.exit_code == 2
+    assert f"{value!r}: use small letters" in result.stderr
+    assert result.stdout == ""
+
+
+def test_the_release_that_was_told_is_written_down() -> None:
+    assert serving(*ADVICE["one head"])["spec"]["engine"] == {"version": "0.24.0"}
+    assert "engine" not in serving(*ADVICE["experts"])["spec"]
+
+
+def commands(text: str) -> dict[str, list[str]]:
+    found = [line[1:].split() for line in text.splitlines() if line.startswith("#   ridgeline ")]
+    return {words[1]: words[2:] for words in found}
+
+
+def test_the_commands_above_it_repeat_the_advice(tmp_path: Path) -> None:
+    asked = (
+        *(*QWEN, *EAGLE, "--tensor-parallel", "2", "--max-num-seqs", "200", "--precision", "FP8"),
+        *("--prompt-tokens", "900", "--output-tokens", "300"),
+    )
+    text = page(*asked, "-o", "yaml")
+    told = commands(text)
+    file = tmp_path / "serving.yaml"
+    file.write_text(text)
+    again = [str(file) if word == file.name else word for word in told["cutoff"]]
+    result = CliRunner().invoke(app, ["cutoff", *again, "--json"])
+    assert result.exit_code == 0, result.output
+    assert "is not there" not in result.stderr
+    before = json.loads(page(*asked, "-o", "json"))["cutoff"]
+    after = json.loads(result.stdout)
+    assert after["ranges"] == before["ranges"]
+    assert after["prediction"]["profiles"] == before["prediction"]["profiles"]
+    for words in (["--tp", "2"], ["--max-num-seqs", "200"], ["--engine-version", "0.24.0"]):
+        assert " ".join(words) in " ".join(told["simulate"])
+
+
+def test_a_limit_that_no_simulation_takes_is_left_out_of_its_command() -> None:
+    told = commands(page(*QWEN, *EAGLE, "--max-num-seqs", "1000", "-o", "yaml"))
+    assert "--max-num-seqs" in told["cutoff"]
+    assert "--max-num-seqs" not in told["simulate"]
+
+
+def test_a_precision_that_the_serving_does_not_hold_stands_in_the_commands() -> None:
+    asked = ("--model", "Qwen/Qwen3-32B-FP8", "--accelerator", "h100-sxm", *EAGLE)
+    told = commands(page(*asked, "-o", "yaml"))
+    assert " ".join(told["cutoff"]).endswith("--precision FP8")

@@ -202,6 +202,11 @@ class TestManifest:
             (("--engine", "[1]"), "give an object of arguments"),
             (("--engine", '{"model":"x"}'), "model is the calibration's own"),
             (("--node-label", "gpu"), "write it as KEY=VALUE"),
+            (("--namespace", "Bad NS"), "--namespace 'Bad NS': use small letters"),
+            (("--name", "a.b"), "--name 'a.b': use small letters"),
+            (("--secret", "Hub"), "--secret 'Hub': use small letters"),
+            (("--claim", "a b"), "--claim 'a b': use small letters"),
+            (("--image", "vllm\nrm"), "--image 'vllm\\nrm' is no name of an image"),
         ],
     )
     def test_bad_options_get_one_message(self, options: tuple[str, ...], message: str) -> None:

@@ -488,7 +488,7 @@ def test_without_the_deployment_the_model_must_be_told(tmp_path: Path) -> None:
         )
     )
     assert told["prediction"]["model"] == "Qwen/Qwen3-8B"
-    assert "vLLM's defaults" in told["facts"]["target"]
+    assert "vLLM's default of --max-num-seqs" in told["facts"]["target"]
 
 
 def test_a_target_that_takes_no_profile_yet_is_told_of_and_predicted(tmp_path: Path) -> None:
@@ -636,3 +636,17 @@ def test_a_plot_that_cannot_be_made_is_told(
     assert "--plot" in result.stderr
     assert told in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_taken_for_a_deployment_that_is_not_there_is_said_aloud(tmp_path: Path) -> None:
+    alone = files(tmp_path, serving(model={"name": "meta-llama/Llama-3.1-8B"}))
+    result = run(*alone, "--accelerator", "h100-sxm", "--json")
+    assert result.exit_code == 0, result.output
+    (line,) = result.stderr.splitlines()
+    assert "Deployment 'llama' is not there" in line
+    assert "tensor-parallel size 1, vLLM's default of --max-num-seqs, no version of vLLM" in line
+    assert line.endswith("or say --tp, --max-num-seqs, --engine-version")
+    less = run(*alone, "--accelerator", "h100-sxm", "--tp", "2", "--engine-version", "0.24.0")
+    assert less.stderr.endswith("or say --max-num-seqs\n")
+    told = ("--tp", "2", "--engine-version", "0.24.0", "--max-num-seqs", "64")
+    assert run(*alone, "--accelerator", "h100-sxm", *told).stderr == ""

@@ -128,6 +128,15 @@ def test_a_serving_is_simulated_as_it_asks(tmp_path: Path) -> None:
     assert [each["to"] for each in fixed["rolls"]] == ["none"]
 
 
+def test_a_serving_without_its_deployment_is_simulated_with_a_loud_note(tmp_path: Path) -> None:
+    file = tmp_path / "serving.yaml"
+    file.write_text(SERVING.partition("---")[0])
+    short = ("--file", str(file), "--days", "0.05", "--tick", "60", "--processes", "1")
+    first = document(*short)["cautions"][0]
+    assert "ts Deployment 'llama' is not there, so these are taken: tensor-parallel size 1" in first
+    assert "or say --tp, --max-num-seqs, --engine-version" in first
+
+
 def test_a_csv_file_is_played(tmp_path: Path) -> None:
     file = tmp_path / "load.csv"
     rows = "".join(f"{60 * n},{2 + n % 5}\n" for n in range(60))
@@ -183,14 +192,41 @@ def test_wrong_usage_is_told_in_one_message(arguments: tuple[str, ...], said: st
     [
         ("time_s,requests_per_second\n0,1\n60,nan\n", "line 3: requests_per_second is 'nan'"),
         ("a,b\n1,2\n", "the header has a, b, and time_s is missing"),
+        ("time_s,requests_per_second\n0,1e300\n60,1e300\n", "line 2: requests_per_second is '1e"),
     ],
 )
 def test_traffic_that_cannot_be_used_is_told(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "t.csv"
     file.write_text(text)
     code, _, told = run("--published", "8b", "--traffic", str(file))
-    assert code == 1
+    assert code == 2
     assert said in told
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("time_s,requests_per_second\n0,0\n60,0\n", "every requests_per_second of"),
+        ("time_s,requests_per_second\n0,1e-300\n60,0\n", "is 0, or next to it"),
+        ("arrival_s,prompt_tokens,output_tokens\n5,1,1\n", "arrive at one moment (1 in all)"),
+        ("arrival_s,prompt_tokens,output_tokens\n5,1,1\n5,1,1\n", "one moment (2 in all)"),
+    ],
+)
+def test_traffic_in_which_nothing_happens_is_told(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(text)
+    code, printed, told = run("--published", "8b", "--traffic", str(file))
+    assert (code, printed) == (1, "")
+    assert told.startswith("ridgeline simulate: nothing to simulate: ")
+    assert said in told
+
+
+def test_more_single_requests_than_fit_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("time_s,requests_per_second\n0,1e6\n3600,1e6\n")
+    code, _, told = run("--published", "8b", "--traffic", str(file), "--single-requests")
+    assert code == 2
+    assert "7,200 million requests are more than 40 million: give a shorter file" in told
 
 
 def test_what_cannot_be_written_or_read_is_told(tmp_path: Path) -> None:
