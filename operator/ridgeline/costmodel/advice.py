@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ridgeline.costmodel.arm import Arm
-from ridgeline.costmodel.table import CutoffRow, CutoffTable
+from ridgeline.costmodel.table import CutoffRow, CutoffTable, upper_edge
 from ridgeline.terms.verdict import Verdict
 
 
@@ -59,7 +59,7 @@ def advice_of(table: CutoffTable, arms: Sequence[Arm], quiet: Sequence[Quiet]) -
             missing=table.doubts,
         )
     off = {each.name for each in arms if not each.method.speculates}
-    numbers = _by_numbers(table.rows, off, {each.profile: each for each in quiet})
+    numbers = _by_numbers(table, off, {each.profile: each for each in quiet})
     if table.verdict is Verdict.YES:
         return Advice(answer=table.verdict, headline=f"Yes: {numbers}")
     if table.verdict is Verdict.NO:
@@ -71,21 +71,21 @@ def advice_of(table: CutoffTable, arms: Sequence[Arm], quiet: Sequence[Quiet]) -
     )
 
 
-def _by_numbers(rows: Sequence[CutoffRow], off: set[str], quiet: dict[str, Quiet]) -> str:
-    speculating = [row for row in rows if row.profile not in off]
+def _by_numbers(table: CutoffTable, off: set[str], quiet: dict[str, Quiet]) -> str:
+    speculating = [row for row in table.rows if row.profile not in off]
     if not speculating:
         best = max(quiet.values(), key=lambda each: each.speedup)
         return (
             "no profile that speculates wins by the margin at any concurrency "
             f"({best.profile} comes nearest with {_gain(best)} when quiet)"
         )
-    return ", ".join(_range(row, off, quiet) for row in rows)
+    return ", ".join(_range(row, table.admitted, off, quiet) for row in table.rows)
 
 
-def _range(row: CutoffRow, off: set[str], quiet: dict[str, Quiet]) -> str:
+def _range(row: CutoffRow, admitted: float | None, off: set[str], quiet: dict[str, Quiet]) -> str:
     where = "above that" if row.up_to is None else f"up to {_tell(row.up_to)} requests per engine"
     if row.up_to is not None and row.band is not None:
-        high = "no upper edge" if row.band.high is None else _tell(row.band.high)
+        high = upper_edge(row.band.high, admitted, _tell)
         where += f" (band {_tell(row.band.low)} to {high})"
     if row.profile in off:
         return f"no speculation {where}"

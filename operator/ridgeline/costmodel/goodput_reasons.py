@@ -6,6 +6,7 @@ from ridgeline.costmodel.border import Edges
 from ridgeline.costmodel.deployment import Deployment
 from ridgeline.costmodel.goodput import ArmModel
 from ridgeline.costmodel.ridge import number
+from ridgeline.costmodel.table import upper_edge
 from ridgeline.costmodel.workload import Workload
 
 
@@ -35,7 +36,8 @@ def border(below: ArmModel, above: ArmModel, edges: Edges, *, quiet: float, lead
     one, other = below.step_at(cutoff), above.step_at(cutoff)
     lengths = one.length / other.length
     quietly = below.step_at(1.0).length / above.step_at(1.0).length
-    high = number(edges.high) if edges.high is not None else "no upper edge"
+    admitted = max(below.room.max_concurrency, above.room.max_concurrency)
+    high = upper_edge(edges.high, admitted, number)
     return (
         f"{below.arm.name} up to {number(cutoff)} requests per engine "
         f"({number(edges.low)} to {high}), then {above.arm.name}: it yields "

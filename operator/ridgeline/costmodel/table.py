@@ -4,6 +4,7 @@ Every strategy yields this type, and the policy acts on it alone.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ridgeline.costmodel.curve import Curve
@@ -32,6 +33,22 @@ class Band:
         high = self.cutoff if self.high is None else self.high
         if not (0.0 < self.low <= self.cutoff <= high and math.isfinite(high)):
             raise ValueError(f"band {self.low}…{self.high} does not hold {self.cutoff}")
+
+
+def upper_edge(high: float | None, admitted: float | None, told: Callable[[float], str]) -> str:
+    """Return the upper edge of a band in words.
+
+    Args:
+        high: The edge; `None` where there is none.
+        admitted: Most requests that the engine admits: no load reaches an edge beyond; `None` while
+            that is not known.
+        told: How a concurrency is written.
+    """
+    if high is None:
+        return "no upper edge"
+    if admitted is not None and high > admitted:
+        return f"beyond the {told(admitted)} admitted"
+    return told(high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +138,11 @@ class CutoffTable:
     def curve(self, profile: str) -> Curve | None:
         """Return the throughput curve of a profile, `None` when the table has none of it."""
         return next((each for each in self.curves if each.profile == profile), None)
+
+    @property
+    def admitted(self) -> float | None:
+        """Most requests that an engine admits on any profile; `None` where no model predicted."""
+        return max((each.concurrency[-1] for each in self.curves), default=None)
 
     def index_of(self, profile: str) -> int | None:
         """Return the row of a profile, or `None` when no row names it."""

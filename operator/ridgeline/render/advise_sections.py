@@ -10,6 +10,7 @@ from ridgeline.costmodel.memory import GIB
 from ridgeline.costmodel.profile_advice import ProfileAdvice
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.render.advise_load import capacity_section, load_section
+from ridgeline.render.advise_ranges import without_range
 from ridgeline.render.advise_report import AdviceReport
 from ridgeline.render.advise_section import Section
 from ridgeline.render.cutoff import range_rows, tell
@@ -67,8 +68,17 @@ def _cutoffs(report: AdviceReport, *, wide: bool) -> Section:
         title=title,
         columns=("from", "up to", "profile", "band of the border"),
         rows=tuple(range_rows(table)),
-        lines=tuple(f"because {each}" for each in table.reasons if wide),
+        lines=(*_without_range(report, table), *_because(table, wide=wide)),
     )
+
+
+def _without_range(report: AdviceReport, table: CutoffTable) -> tuple[str, ...]:
+    told = report.cutoff.predicted
+    return () if isinstance(told, str) else without_range(table, told)
+
+
+def _because(table: CutoffTable, *, wide: bool) -> tuple[str, ...]:
+    return tuple(f"because {each}" for each in table.reasons if wide)
 
 
 def _speedups(report: AdviceReport, *, wide: bool) -> Section | None:

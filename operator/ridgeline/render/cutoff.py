@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ridgeline.costmodel.constants import CONSTANTS
 from ridgeline.costmodel.memory import GIB
-from ridgeline.costmodel.table import CutoffTable
+from ridgeline.costmodel.table import CutoffTable, upper_edge
 from ridgeline.render.cutoff_report import CutoffReport, Point, Predicted, ProfileReport
 from ridgeline.render.serving import lines_table
 from ridgeline.terms.verdict import Verdict
@@ -44,7 +44,7 @@ def range_rows(table: CutoffTable) -> list[tuple[str, str, str, str]]:
         up_to = "and above" if row.up_to is None else tell(row.up_to)
         band = ""
         if row.band is not None:
-            high = "no upper edge" if row.band.high is None else tell(row.band.high)
+            high = upper_edge(row.band.high, table.admitted, tell)
             band = f"{tell(row.band.low)} to {high}"
         elif row.return_below is not None:
             band = f"back below {tell(row.return_below)}"

@@ -2,6 +2,7 @@
 
 from ridgeline.costmodel.advice import Quiet, advice_of
 from ridgeline.costmodel.arm import Arm
+from ridgeline.costmodel.curve import Curve
 from ridgeline.costmodel.lookahead import Tier
 from ridgeline.costmodel.positions import positions, told
 from ridgeline.costmodel.table import Band, CutoffRow, CutoffTable
@@ -32,6 +33,14 @@ def test_a_yes_says_how_much_and_up_to_where() -> None:
         "(1.70 to 2.10) when quiet, no speculation above that"
     )
     assert found.missing == ()
+
+
+def test_an_edge_that_no_load_reaches_is_told_as_one() -> None:
+    curve = Curve(profile="none", concurrency=(1.0, 160.0), tokens_per_second=(1.0, 2.0))
+    found = advice_of(CutoffTable(rows(4096.0), curves=(curve,)), ARMS, QUIET)
+    assert "(band 125 to beyond the 160 admitted)" in found.headline
+    inside = advice_of(CutoffTable(rows(160.0), curves=(curve,)), ARMS, QUIET)
+    assert "(band 125 to 160)" in inside.headline
 
 
 def test_a_profile_that_is_best_throughout_has_no_end() -> None:
