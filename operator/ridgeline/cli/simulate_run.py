@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ridgeline.cli.cutoff_facts import Stated
 from ridgeline.cli.cutoff_flags import FlagError
@@ -17,10 +17,13 @@ from ridgeline.sim.compare.setup import Options, SetupError, prepare
 from ridgeline.sim.compare.traffic import Shape
 from ridgeline.sim.requests.published import FAMILIES
 from ridgeline.sim.requests.telemetry import TelemetrySettings
-from ridgeline.sim.requests.traffic import MIXES, SizeMix, Trace
+from ridgeline.sim.requests.traffic import MIXES, TICK_SECONDS, SizeMix, Trace
 from ridgeline.terms.precision import Precision
 
 T = TypeVar("T")
+
+_LEAST_REQUESTS: Final = 0.01
+"""A file with fewer on average has none."""
 
 
 class CannotSimulateError(Exception):
@@ -97,9 +100,25 @@ def _source(traffic: str) -> Trace | LoadCurve | None:
         shapes = ", ".join(Shape)
         raise FlagError(f"--traffic {traffic}: give one of {shapes}, or a CSV file")
     try:
-        return read_traffic(path)
+        source = read_traffic(path)
     except TrafficFileError as error:
-        raise CannotSimulateError(f"--traffic: {error}") from error
+        raise FlagError(f"--traffic: {error}") from error
+    _require_arrivals(path, source)
+    return source
+
+
+def _require_arrivals(path: Path, source: Trace | LoadCurve) -> None:
+    if isinstance(source, LoadCurve):
+        if float(source.requests_per_second.sum()) * TICK_SECONDS < _LEAST_REQUESTS:
+            raise CannotSimulateError(
+                f"nothing to simulate: every requests_per_second of {path} is 0, or next to it; "
+                "give a file in which something arrives"
+            )
+    elif source.seconds <= 0:
+        raise CannotSimulateError(
+            f"nothing to simulate: all requests of {path} arrive at one moment "
+            f"({len(source.times)} in all); give at least two, at different times"
+        )
 
 
 def _case(asked: Asked, sizes: RequestSizes) -> tuple[Case, Fleet]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from ridgeline.sim.load.settings import InvalidLoadError
+from ridgeline.sim.load.settings import MOST_TOKENS, InvalidLoadError
 from ridgeline.sim.load.settings import read_trace as read_requests
 from ridgeline.sim.requests.arrays import Floats
 from ridgeline.sim.requests.traffic import TICK_SECONDS, SizeMix, Sizes, Trace
@@ -25,6 +25,8 @@ _FORMS: Final = (
     f"row a step of time) with {' and '.join(SIZE_COLUMNS)} if they are known"
 )
 
+MOST_RATE: Final = 1e6
+"""Requests per second that a fleet may be asked for, in a file as by option."""
 MOST_STEPS: Final = 2_000_000
 MOST_SECONDS: Final = 100 * 86_400.0
 _GAP: Final = 1.5
@@ -71,14 +73,16 @@ def read_traffic(path: Path) -> Trace | LoadCurve:
         TrafficFileError: It cannot be read, or a row is not as it should be.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             header = [each.strip() for each in next(csv.reader(file), [])]
         if "arrival_s" in header:
             return _trace(path)
         return _curve(path, header)
     except OSError as error:
         raise TrafficFileError(f"{path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise TrafficFileError(f"{path} is not UTF-8 text: save it as a CSV in UTF-8") from error
+    except csv.Error as error:
         raise TrafficFileError(f"{path} is no CSV file ({error}): {_FORMS}") from error
     except InvalidLoadError as error:
         raise TrafficFileError(str(error)) from error
@@ -121,7 +125,7 @@ def _curve(path: Path, header: Sequence[str]) -> LoadCurve:
 
 
 def _numbers(path: Path, header: Sequence[str]) -> Iterator[dict[str, float]]:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         next(reader)
         for cells in reader:
@@ -145,8 +149,12 @@ def _number(where: str, name: str, text: str) -> float:
     except ValueError:
         value = math.nan
     least = 1.0 if name == "output_tokens" else -math.inf if name == "time_s" else 0.0
+    most = {"time_s": math.inf, "requests_per_second": MOST_RATE}.get(name, float(MOST_TOKENS))
     if not (math.isfinite(value) and value >= least):
         wanted = "a number" if name == "time_s" else f"a number, {least:g} or more"
+        raise TrafficFileError(f"{where}: {name} is {text[:40]!r}: give {wanted}")
+    if value > most:
+        wanted = f"{least:g} to {most:,.0f}"
         raise TrafficFileError(f"{where}: {name} is {text[:40]!r}: give {wanted}")
     return value
 
@@ -154,13 +162,14 @@ def _number(where: str, name: str, text: str) -> float:
 def _step(path: Path, times: Sequence[float]) -> float:
     """Return the usual step; times that fall, stand or leave a gap are refused."""
     steps = [after - before for before, after in pairwise(times)]
-    usual = statistics.median(steps)
     for row, step in enumerate(steps, start=2):  # as rows below the header are counted
         if step <= 0:
             raise TrafficFileError(
                 f"{path} row {row}: time_s {times[row - 1]:g} does not lie after "
                 f"{times[row - 2]:g}: sort the rows by time_s, one for each time"
             )
+    # Of few steps the lower one: a gap must not pass for half of what is usual.
+    usual = statistics.median_low(steps)
     for row, step in enumerate(steps, start=2):
         if step > _GAP * usual:
             raise TrafficFileError(
@@ -173,7 +182,7 @@ def _step(path: Path, times: Sequence[float]) -> float:
 def _require_length(path: Path, seconds: float) -> None:
     if seconds > MOST_SECONDS:
         raise TrafficFileError(
-            f"{path} spans {seconds / 86_400:.0f} days: give times in seconds, and at most "
+            f"{path} spans {seconds / 86_400:.6g} days: give times in seconds, and at most "
             f"{MOST_SECONDS / 86_400:.0f} days"
         )
 

@@ -21,7 +21,7 @@ from ridgeline.sim.requests.fleet import RollSettings
 from ridgeline.sim.requests.hindsight import STEP_SECONDS, Fluid
 from ridgeline.sim.requests.simulate import Setting
 from ridgeline.sim.requests.telemetry import TelemetrySettings
-from ridgeline.sim.requests.traffic import SizeMix, Trace
+from ridgeline.sim.requests.traffic import TICK_SECONDS, SizeMix, Trace
 
 MOST_REQUESTS = 40_000_000
 """Single requests that fit into memory beside their simulation."""
@@ -157,6 +157,7 @@ def _traffic(options: Options, cutoff_demand: float) -> Traffic:
         level = options.requests_per_second * output / cutoff_demand
     if options.source is not None:
         factor = 1.0 if level is None else level * cutoff_demand / _mean_tokens(options)
+        _require_fewer(options, factor)
         return recorded(
             options.source,
             options.mix,
@@ -167,10 +168,7 @@ def _traffic(options: Options, cutoff_demand: float) -> Traffic:
     level = options.usual_load if level is None else level
     expected = level * cutoff_demand * options.seconds / options.mix.output
     if options.requests and expected > MOST_REQUESTS:
-        raise SetupError(
-            f"about {expected / 1e6:.0f} million requests are more than {MOST_REQUESTS / 1e6:.0f} "
-            "million: simulate fewer days or replicas, or leave out --single-requests"
-        )
+        raise _too_many(expected, "simulate fewer days or replicas")
     return made_up(
         demand_of(options.shape, level, options.seconds),
         options.mix,
@@ -178,6 +176,25 @@ def _traffic(options: Options, cutoff_demand: float) -> Traffic:
         seconds=options.seconds,
         seed=options.seed,
         requests=options.requests,
+    )
+
+
+def _require_fewer(options: Options, factor: float) -> None:
+    """Refuse a file of which the single requests would not fit into memory."""
+    if isinstance(options.source, Trace):
+        expected = len(options.source.times) * factor
+    elif options.source is not None and options.requests:
+        expected = float(options.source.requests_per_second.sum()) * TICK_SECONDS * factor
+    else:
+        return
+    if expected > MOST_REQUESTS:
+        raise _too_many(expected, "give a shorter file or less load")
+
+
+def _too_many(expected: float, way_out: str) -> SetupError:
+    return SetupError(
+        f"about {expected / 1e6:,.0f} million requests are more than {MOST_REQUESTS / 1e6:.0f} "
+        f"million: {way_out}, or leave out --single-requests"
     )
 
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 
@@ -142,6 +143,10 @@ def check_rate(rate_per_s: float) -> float:
     return rate_per_s
 
 
+MOST_TOKENS: Final = 10_000_000
+"""Tokens of one prompt or answer; more than any engine takes."""
+
+
 def read_trace(path: Path) -> Iterator[Arrival]:
     """Reads a CSV with the columns arrival_s, prompt_tokens and output_tokens, row by row.
 
@@ -149,7 +154,7 @@ def read_trace(path: Path) -> Iterator[Arrival]:
         InvalidLoadError: A column is missing, a value is no number, or time runs backwards.
     """
     columns = ("arrival_s", "prompt_tokens", "output_tokens")
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         rows = csv.DictReader(file)
         missing = [c for c in columns if c not in (rows.fieldnames or ())]
         if missing:
@@ -163,15 +168,23 @@ def read_trace(path: Path) -> Iterator[Arrival]:
             yield arrival
 
 
-def _arrival(row: dict[str, str], where: str) -> Arrival:
-    try:
-        at, prompt, output = (
-            float(row["arrival_s"]),
-            int(row["prompt_tokens"]),
-            int(row["output_tokens"]),
-        )
-    except (TypeError, ValueError) as error:
-        raise InvalidLoadError(f"{where}: {error}; every row needs three numbers") from error
-    if not math.isfinite(at) or at < 0 or prompt < 1 or output < 1:
+def _arrival(row: dict[str, str | None], where: str) -> Arrival:
+    at = _cell(row, "arrival_s", where)
+    prompt, output = (_cell(row, each, where) for each in ("prompt_tokens", "output_tokens"))
+    if at < 0 or prompt < 1 or output < 1:
         raise InvalidLoadError(f"{where}: arrival_s must be at least 0 and both sizes at least 1")
-    return Arrival(at_s=at, prompt_tokens=prompt, output_tokens=output)
+    if max(prompt, output) > MOST_TOKENS:
+        raise InvalidLoadError(f"{where}: both sizes must be at most {MOST_TOKENS} tokens")
+    return Arrival(at_s=at, prompt_tokens=int(prompt), output_tokens=int(output))
+
+
+def _cell(row: dict[str, str | None], column: str, where: str) -> float:
+    text = row[column] or ""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or (column != "arrival_s" and value != int(value)):
+        kind = "a number of seconds" if column == "arrival_s" else "a whole number"
+        raise InvalidLoadError(f"{where}: {column} is {text[:40]!r}: give {kind}")
+    return value

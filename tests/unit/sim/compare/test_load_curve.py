@@ -26,6 +26,13 @@ def test_requests_begin_at_the_first(tmp_path: Path) -> None:
     assert trace.sizes.outputs.tolist() == [20.0, 40.0]
 
 
+@pytest.mark.parametrize("text", [REQUESTS + "0,1,1\n1,1,1\n", CURVE + "0,1\n60,1\n"])
+def test_a_byte_order_mark_is_taken_off(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "traffic.csv"
+    path.write_text(text, encoding="utf-8-sig")
+    assert read_traffic(path).seconds == read(tmp_path, text).seconds
+
+
 def test_a_curve_holds_each_row_until_the_next(tmp_path: Path) -> None:
     curve = read(tmp_path, CURVE + "600,1\n630,3\n660,2\n")
     assert isinstance(curve, LoadCurve)
@@ -62,9 +69,20 @@ def test_sizes_are_means_over_requests(tmp_path: Path) -> None:
         ("arrival_s,prompt\n1,2\n", "column prompt_tokens is missing; add it to the header"),
         (REQUESTS, "has no request"),
         (REQUESTS + "5,1,1\n4,1,1\n", "line 3: sort the rows by arrival_s"),
-        (REQUESTS + "nan,1,1\n", "line 2: arrival_s must be at least 0"),
-        (REQUESTS + "1,x,1\n", "line 2: .*every row needs three numbers"),
-        (REQUESTS + "1,,1\n", "line 2: .*every row needs three numbers"),
+        (REQUESTS + "nan,1,1\n", "line 2: arrival_s is 'nan': give a number of seconds"),
+        (REQUESTS + "1,x,1\n", "line 2: prompt_tokens is 'x': give a whole number"),
+        (REQUESTS + "1,,1\n", "line 2: prompt_tokens is '': give a whole number"),
+        (REQUESTS + "1,1\n", "line 2: output_tokens is '': give a whole number"),
+        (REQUESTS + "1,1.5,1\n", "line 2: prompt_tokens is '1.5': give a whole number"),
+        (REQUESTS + "1,1,1e300\n", "line 2: both sizes must be at most 10000000 tokens"),
+        (REQUESTS + "-1,1,1\n", "line 2: arrival_s must be at least 0"),
+        (CURVE + "0,1e300\n60,1\n", "line 2: requests_per_second is '1e300': give 0 to 1,000,000"),
+        (CURVE + "0,1\n1e300,1\n", "spans 2.31481e\\+295 days: give times in seconds"),
+        (CURVE + "0,1\n60,1\n7200,1\n", "gap of 7140 s after time_s 60, where 60 s are usual"),
+        (
+            "time_s,requests_per_second,prompt_tokens\n0,1,1e300\n60,1,5\n",
+            "prompt_tokens is '1e300': give 0 to 10,000,000",
+        ),
         (REQUESTS + "0,1,1\n1e12,1,1\n", "days: give times in seconds, and at most 100 days"),
         (CURVE + "0,1\n", "has 1 rows: a curve has at least two"),
         (CURVE + "0,1\n60,nan\n", "line 3: requests_per_second is 'nan': give a number, 0 or more"),
@@ -91,7 +109,7 @@ def test_a_file_that_cannot_be_used_is_told_once(tmp_path: Path, text: str, said
 def test_what_is_no_text_or_not_there_is_told(tmp_path: Path) -> None:
     binary = tmp_path / "x.csv"
     binary.write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(TrafficFileError, match="is no CSV file"):
+    with pytest.raises(TrafficFileError, match="is not UTF-8 text: save it as a CSV in UTF-8"):
         read_traffic(binary)
     with pytest.raises(TrafficFileError, match="cannot be read: No such file"):
         read_traffic(tmp_path / "none.csv")
