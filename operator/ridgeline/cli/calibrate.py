@@ -19,7 +19,7 @@ from ridgeline.cli.calibrate_output import profile_text, summary
 from ridgeline.cli.calibrate_plan import BATCHES, Plan, plan_of_flags, program
 from ridgeline.cli.cutoff_flags import FlagError, check_accelerator, check_label, check_object_name
 from ridgeline.settings.accelerators import load_catalogue
-from ridgeline.settings.calibration_grid import GridError, fit_grid, read_grid
+from ridgeline.settings.calibration_grid import Grid, GridError, fit_grid, read_grid
 from ridgeline.terms.precision import Precision
 
 app = typer.Typer(
@@ -93,11 +93,13 @@ def measure(  # noqa: PLR0913 (one parameter for each option)
         )
         text = _run(plan, _python(python))
         read_grid(text)
-        out.write_text(text.strip().splitlines()[-1] + "\n", encoding="utf-8")
+        _write(out, text.strip().splitlines()[-1] + "\n")
     except FlagError as error:
         _fail(str(error), status=2)
-    except (GridError, OSError) as error:
+    except GridError as error:
         _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename or 'a file'} cannot be used: {error.strerror}")
     typer.echo(f"wrote {out}; now: ridgeline calibrate fit {out}", err=True)
 
 
@@ -242,8 +244,7 @@ def fit(
 ) -> None:
     """Fit the cost model's constants to a grid, and write them as an AcceleratorProfile."""
     try:
-        text = sys.stdin.read() if grid == "-" else Path(grid).read_text(encoding="utf-8")
-        measured = read_grid(text)
+        measured = _grid(grid)
         name = accelerator or _known_as(measured.device)
         check_accelerator(name, load_catalogue())
         gpu = load_catalogue().named(name)
@@ -251,14 +252,41 @@ def fit(
         fitted = fit_grid(measured, gpu, precision)
         profile = profile_text(measured, fitted, gpu)
         if out is not None:
-            out.write_text(profile, encoding="utf-8")
+            _write(out, profile)
     except FlagError as error:
         _fail(str(error), status=2)
-    except (GridError, OSError, UnicodeDecodeError) as error:
+    except GridError as error:
         _fail(f"{grid}: {error}")
     typer.echo(summary(measured, fitted, gpu), err=True)
     if out is None:
         typer.echo(profile, nl=False)
+
+
+def _grid(file: str) -> Grid:
+    """Return the grid of a file.
+
+    Raises:
+        FlagError: It cannot be read, or is none.
+    """
+    shown = "standard input" if file == "-" else file
+    try:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return read_grid(raw.decode("utf-8-sig"))
+    except OSError as error:
+        raise FlagError(f"{shown} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FlagError(
+            f"{shown} is no text: give the file that `ridgeline calibrate measure` wrote"
+        ) from error
+    except GridError as error:
+        raise FlagError(f"{shown}: {error}") from error
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FlagError(f"--out {out} cannot be written: {error.strerror}") from error
 
 
 def _known_as(device: str) -> str:

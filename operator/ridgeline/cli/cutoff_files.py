@@ -33,6 +33,10 @@ class FilesError(ValueError):
     """The files do not hold what is needed; the message says what, and what to do."""
 
 
+class UnreadableFileError(FilesError):
+    """A file is not there, may not be read, or is not YAML: wrong usage, as of an option."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromFiles:
     """What files tell.
@@ -80,11 +84,13 @@ def read_files(paths: Sequence[Path], name: str | None, overrides: Mapping[str, 
 def _text(path: Path) -> str:
     """Return a file's text; what has no end, or is far too large, is not read."""
     if path.exists() and not path.is_file():
-        raise FilesError(f"--file {path} is no regular file: save what it holds to a file first")
+        raise UnreadableFileError(
+            f"--file {path} is no regular file: save what it holds to a file first"
+        )
     with path.open("rb") as opened:
         raw = opened.read(_LARGEST + 1)
     if len(raw) > _LARGEST:
-        raise FilesError(
+        raise UnreadableFileError(
             f"--file {path} is larger than {_LARGEST >> 20} MiB: give the serving and what belongs "
             "to it alone"
         )
@@ -95,16 +101,16 @@ def bodies_of(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the objects of a YAML file, those of a list one by one.
 
     Raises:
-        FilesError: It cannot be read, or is not YAML.
+        UnreadableFileError: It cannot be read, or is not YAML.
     """
     try:
         found = list(yaml.safe_load_all(_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise FilesError(f"--file {path} cannot be read: {why}") from error
+        raise UnreadableFileError(f"--file {path} cannot be read: {why}") from error
     except yaml.YAMLError as error:
         told = " ".join(str(error).split())
-        raise FilesError(f"--file {path} is not YAML: {told}") from error
+        raise UnreadableFileError(f"--file {path} is not YAML: {told}") from error
     for each in found:
         if not isinstance(each, dict):
             continue

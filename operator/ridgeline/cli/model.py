@@ -51,7 +51,7 @@ def describe(
     try:
         content, name = read_config(config)
     except ModelFileError as error:
-        _fail(str(error))
+        _fail(str(error), status=2)
     found = model_of_config(content, name)
     if isinstance(found, NoModel):
         _fail(found.message)
@@ -73,6 +73,6 @@ def _comments(found: AdvisedModel, name: str) -> tuple[str, ...]:
     return (f"{name}, from its config.json", told, *found.notes)
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, *, status: int = 1) -> NoReturn:
     typer.echo(f"ridgeline model: {message}", err=True)
-    sys.exit(1)
+    sys.exit(status)

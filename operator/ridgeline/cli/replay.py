@@ -9,7 +9,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rich.console import Console
 
-from ridgeline.cli.cutoff_files import FilesError, FromFiles
+from ridgeline.cli.cutoff_files import FilesError, FromFiles, UnreadableFileError
 from ridgeline.cli.forms import Form
 from ridgeline.cli.replay_settings import asking, files_of, is_serving
 from ridgeline.cli.replay_test import check_test, write_test
@@ -31,7 +31,10 @@ class _UsageError(ValueError):
 
 def replay(  # noqa: PLR0913 (one parameter for each option)
     record: Annotated[
-        Path, typer.Argument(help="A record (.jsonl.gz), or a folder of them.", show_default=False)
+        Path,
+        typer.Argument(
+            help="A record (.jsonl.gz, or unpacked), or a folder of them.", show_default=False
+        ),
     ],
     serving: Annotated[
         list[Path] | None,
@@ -89,7 +92,7 @@ def replay(  # noqa: PLR0913 (one parameter for each option)
             beside = write_test(as_test, read_header(record), replays.one)
             typer.echo(f"test: {as_test}, record: {beside}", err=True)
         _put_out(replays, output, report)
-    except _UsageError as error:
+    except (_UsageError, UnreadableFileError) as error:
         _fail(str(error), status=2)
     except (FilesError, RecordError) as error:
         _fail(str(error))
@@ -112,9 +115,13 @@ def _check(
 def _ticks(record: Path, name: str | None, damage: list[str]) -> list[RecordedTick]:
     """Return the ticks of one serving."""
     by_serving: dict[str, list[RecordedTick]] = {}
-    for tick in read_record(record, on_damage=damage.append):
-        by_serving.setdefault(f"{tick.namespace}/{tick.serving}", []).append(tick)
+    try:
+        for tick in read_record(record, on_damage=damage.append):
+            by_serving.setdefault(f"{tick.namespace}/{tick.serving}", []).append(tick)
+    except RecordError as error:
+        raise _UsageError(str(error)) from error
     if not by_serving:
+        _require_header(record)
         raise RecordError(f"{record} holds no moment of any serving" + _of(damage))
     known = ", ".join(sorted(by_serving)[:10])
     if name is None and len(by_serving) > 1:
@@ -125,6 +132,16 @@ def _ticks(record: Path, name: str | None, damage: list[str]) -> list[RecordedTi
     if wanted not in by_serving:
         raise _UsageError(f"--name {wanted}: {record} tells of {known}")
     return sorted(by_serving[wanted], key=lambda each: each.at)
+
+
+def _require_header(record: Path) -> None:
+    try:
+        read_header(record)
+    except RecordError as error:
+        raise _UsageError(
+            f"{record} is no record: it is something else, or damaged from its beginning; give a "
+            "file that ridgeline wrote (record-*.jsonl.gz), as it is or unpacked"
+        ) from error
 
 
 def _of(damage: Sequence[str]) -> str:

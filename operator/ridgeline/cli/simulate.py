@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ridgeline.cli.cutoff_facts import Stated
-from ridgeline.cli.cutoff_files import FilesError
+from ridgeline.cli.cutoff_files import FilesError, UnreadableFileError
 from ridgeline.cli.cutoff_flags import FlagError, check_number, version_of_flag
 from ridgeline.cli.forms import Form
 from ridgeline.terms.precision import Precision
@@ -88,7 +88,8 @@ def simulate(  # noqa: PLR0913 (one parameter for each option)
         int | None, typer.Option(min=1, max=512, help="Most requests in one step, vLLM's flag.")
     ] = None,
     engine_version: Annotated[
-        str | None, typer.Option(help="Version of vLLM, such as 0.24.0.")
+        str | None,
+        typer.Option("--engine-version", "--vllm", help="Version of vLLM, such as 0.24.0."),
     ] = None,
     today: Annotated[
         str | None,
@@ -155,7 +156,7 @@ def simulate(  # noqa: PLR0913 (one parameter for each option)
         bool,
         typer.Option(
             "--single-requests",
-            help="Follow every request, in place of a fluid: minutes for a week, not seconds.",
+            help="Follow every request, in place of a fluid: some minutes for a week.",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything by chance.")] = 1,
@@ -172,7 +173,8 @@ def simulate(  # noqa: PLR0913 (one parameter for each option)
     """Simulate a week of traffic: ridgeline beside fixed choices, a script, and hindsight.
 
     From files with a serving, from --model, --accelerator and --profile, or from --published.
-    Nothing is asked of a cluster. A week takes seconds; with --single-requests, minutes.
+    Nothing is asked of a cluster. A week takes about half a minute of one core; with
+    --single-requests, minutes.
     """
     try:
         _check_report(report)
@@ -220,7 +222,7 @@ def simulate(  # noqa: PLR0913 (one parameter for each option)
         with _progress() as told:
             found = simulate_run.run(asked, told, processes or os.cpu_count() or 1)
         _put_out(found, output, report)
-    except FlagError as error:
+    except (FlagError, UnreadableFileError) as error:
         _fail(str(error), status=2)
     except (FilesError, simulate_run.CannotSimulateError) as error:
         _fail(str(error))

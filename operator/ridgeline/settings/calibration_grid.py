@@ -98,8 +98,9 @@ def read_grid(text: str) -> Grid:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
+        said = "it is missing" if first["type"] == "missing" else first["msg"]
         raise GridError(
-            f"{where}: {first['msg']}; give the file that `ridgeline calibrate measure` wrote"
+            f"{where}: {said}; give the file that `ridgeline calibrate measure` wrote"
         ) from error
 
 

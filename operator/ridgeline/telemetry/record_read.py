@@ -79,8 +79,11 @@ def _read_file(path: Path, on_damage: OnDamage) -> Iterator[RecordedTick | Recor
         packed = path.read_bytes()
     except OSError as error:
         raise RecordError(f"{path} cannot be read ({error.strerror})") from error
+    if not packed:
+        raise RecordError(f"{path} is no record: the file is empty")
     if not packed.startswith(_GZIP):
-        raise RecordError(f"{path} is no record: it is not compressed with gzip")
+        yield from _read_plain(packed, path, on_damage)
+        return
     start = 0
     while start < len(packed):
         member = _unpack(packed, start)
@@ -88,6 +91,18 @@ def _read_file(path: Path, on_damage: OnDamage) -> Iterator[RecordedTick | Recor
             on_damage(f"{path}: {member.trouble}")
         yield from _read_member(member.text, path, on_damage)
         start = member.end
+
+
+def _read_plain(
+    text: bytes, path: Path, on_damage: OnDamage
+) -> Iterator[RecordedTick | RecordHeader]:
+    """Read a record that somebody unpacked already."""
+    if not text.lstrip().startswith(b"{"):
+        raise RecordError(
+            f"{path} is no record: give a file that ridgeline wrote (record-*.jsonl.gz), as it is "
+            "or unpacked"
+        )
+    yield from _read_member(text, path, on_damage)
 
 
 def _read_member(

@@ -99,46 +99,61 @@ class TestFit:
         assert "missed by -3" in told
 
     @pytest.mark.parametrize(
-        ("content", "message"),
+        ("content", "message", "status"),
         [
-            ("", "it holds no JSON object"),
-            ("{", "it holds no JSON object"),
-            ("[1]", "it holds no JSON object"),
-            ("{}", "version: Field required"),
-            (text(grid(version=2)), "version: Input should be 1"),
-            (text(grid(cells=[])), "cells: Tuple should have at least 1 item"),
-            (text(grid(cells=cells(0.0)[:3])), "3 step times are too few"),
-            (text(grid(tensorParallel=0)), "tensorParallel: Input should be greater than"),
-            (text(grid(modelConfig={})), "modelConfig: "),
-            (text(grid(method="telepathy")), "method: 'telepathy' is none"),
-            (text(grid(method="draft_model")), "draftConfig: it is not told"),
+            ("", "it holds no JSON object", 2),
+            ("{", "it holds no JSON object", 2),
+            ("[1]", "it holds no JSON object", 2),
+            ("{}", "version: it is missing; give the file that", 2),
+            (text(grid(version=2)), "version: Input should be 1", 2),
+            (text(grid(cells=[])), "cells: Tuple should have at least 1 item", 2),
+            (text(grid(cells=cells(0.0)[:3])), "3 step times are too few", 1),
+            (text(grid(tensorParallel=0)), "tensorParallel: Input should be greater than", 2),
+            (text(grid(modelConfig={})), "modelConfig: ", 1),
+            (text(grid(method="telepathy")), "method: 'telepathy' is none", 1),
+            (text(grid(method="draft_model")), "draftConfig: it is not told", 1),
             (
                 text(grid(cells=[{**cells(0.0)[0], "stepSeconds": 0}])),
                 "cells.0.stepSeconds: Input should be greater than 0",
+                2,
             ),
             (
                 json.dumps(grid(cells=[{**cells(0.0)[0], "stepSeconds": float("nan")}])),
                 "cells.0.stepSeconds: Input should be a finite number",
+                2,
             ),
             (
                 text(grid(cells=[{**c, "stepSeconds": c["stepSeconds"] / 4} for c in cells(0.0)])),
                 "more than the whole of the data sheet's",
+                1,
             ),
         ],
     )
-    def test_bad_grids_get_one_message(self, tmp_path: Path, content: str, message: str) -> None:
+    def test_bad_grids_get_one_message(
+        self, tmp_path: Path, content: str, message: str, status: int
+    ) -> None:
         file = tmp_path / "grid.json"
         file.write_text(content)
         code, out, told = run("fit", str(file))
-        assert code == 1
+        assert code == status
         assert out == ""
         assert message in told
         assert len(told.splitlines()) == 1
 
-    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_a_file_that_cannot_be_read(self, tmp_path: Path) -> None:
         code, _, told = run("fit", str(tmp_path / "none.json"))
-        assert code == 1
-        assert "No such file" in told
+        assert code == 2
+        assert "none.json cannot be read: No such file or directory" in told
+        binary = tmp_path / "grid.json"
+        binary.write_bytes(b"\xff\xfe")
+        code, _, told = run("fit", str(binary))
+        assert code == 2
+        assert "grid.json is no text: give the file that `ridgeline calibrate measure`" in told
+
+    def test_a_file_that_cannot_be_written(self, written: Path, tmp_path: Path) -> None:
+        code, _, told = run("fit", str(written), "--out", str(tmp_path / "no" / "p.yaml"))
+        assert code == 2
+        assert "p.yaml cannot be written: No such file or directory" in told
 
     def test_a_gpu_that_nobody_knows(self, tmp_path: Path) -> None:
         file = tmp_path / "grid.json"

@@ -1,5 +1,6 @@
 """`ridgeline replay`: a record decided again, compared, and made a test of."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -251,7 +252,7 @@ def test_a_record_of_several_servings_has_to_be_told_which(tmp_path: Path) -> No
         (("--as-test", "test_a-b.py"), 2, "name it test_WORDS.py, with letters, digits and _"),
         (("--name", "a/b"), 2, "--name a/b: "),
         (("--active", "none"), 2, "--active none: the record tells itself what ran"),
-        (("--serving", "none.yaml"), 1, "--file none.yaml cannot be read: No such file"),
+        (("--serving", "none.yaml"), 2, "--file none.yaml cannot be read: No such file"),
     ],
 )
 def test_wrong_usage_is_told(arguments: tuple[str, ...], code: int, said: str) -> None:
@@ -262,10 +263,25 @@ def test_wrong_usage_is_told(arguments: tuple[str, ...], code: int, said: str) -
     assert "Traceback" not in told
 
 
+def test_a_record_that_somebody_unpacked_is_decided_alike(tmp_path: Path) -> None:
+    plain = tmp_path / "record.jsonl"
+    plain.write_bytes(gzip.decompress(RECORD.read_bytes()))
+    assert run(str(plain)) == run(str(RECORD))
+
+
 def test_files_that_are_no_records_or_policies_are_told(serving: str, tmp_path: Path) -> None:
     other = written(tmp_path, "x.jsonl.gz", "nothing")
     code, _, told = run(other)
-    assert (code, "is no record: it is not compressed" in told) == (1, True)
+    assert (code, "is no record: give a file that ridgeline wrote" in told) == (2, True)
+    code, _, told = run(written(tmp_path, "empty.jsonl.gz", ""))
+    assert (code, "is no record: the file is empty" in told) == (2, True)
+    code, _, told = run(str(tmp_path / "none.jsonl.gz"))
+    assert (code, "cannot be read (No such file" in told) == (2, True)
+    packed = tmp_path / "y.jsonl.gz"
+    packed.write_bytes(gzip.compress(b"hello"))
+    code, _, told = run(str(packed))
+    assert (code, "is no record: it is something else, or damaged" in told) == (2, True)
+    assert "malformed" not in told
     code, _, told = run(str(RECORD), "-f", serving, "--policy", serving)
     assert (code, "holds 0 SpeculationPolicies: give one" in told) == (1, True)
     policy = written(tmp_path, "p.yaml", POLICY.format(at=20, busier=15))

@@ -174,6 +174,9 @@ def test_a_csv_file_is_played(tmp_path: Path) -> None:
         ((*MODEL, "--truth", "step-time=0"), "--truth step-time=0: give a factor of 0.1 to 10"),
         ((*MODEL, "--truth", "memory=1"), "--truth memory=1: 'memory' is not known here: write"),
         ((*MODEL, "--truth", "acceptance"), "--truth acceptance: write acceptance=0.6"),
+        ((*MODEL, "--vllm", "x"), "--engine-version x: write it as 0.24.0"),
+        ((*MODEL, "--accelerator", "H100"), "--accelerator H100 is a family of GPUs"),
+        ((*MODEL, "--model", "a/config.json"), "ridgeline model describe a/config.json"),
         ((*MODEL, "--today", "x"), "--today x: there is no such profile: eagle3-3"),
         (("--model", "nobody/none", "--accelerator", "h100-sxm"), "--model nobody/none: the cat"),
     ],
@@ -234,7 +237,7 @@ def test_what_cannot_be_written_or_read_is_told(tmp_path: Path) -> None:
     assert code == 2
     assert "cannot be written: No such file" in told
     code, _, told = run("--file", str(tmp_path / "none.yaml"))
-    assert code == 1
+    assert code == 2
     assert "cannot be read" in told
 
 
