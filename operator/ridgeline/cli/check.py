@@ -92,7 +92,7 @@ def check(
         settings = load_config(config)
         findings = asyncio.run(findings_of(settings, _connection(kubeconfig), expected))
     except (InvalidConfigError, ClusterError) as error:
-        typer.echo(f"ridgeline: {error}", err=True)
+        typer.echo(f"ridgeline check: {error}", err=True)
         sys.exit(1)
     for each in findings:
         typer.echo(f"{'ok  ' if each.right else 'FAIL'}  {each.asked}: {each.told}")

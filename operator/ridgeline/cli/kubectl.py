@@ -9,6 +9,7 @@ from ridgeline.cli.cutoff_live import cutoff
 from ridgeline.cli.explain import explain
 from ridgeline.cli.orders import force, resume, suspend
 from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail, serving_of
+from ridgeline.cli.plain import PlainGroup
 from ridgeline.cli.report import report
 from ridgeline.cli.status import history, status
 from ridgeline.cluster.errors import ClusterError
@@ -17,6 +18,7 @@ from ridgeline.terms.parents import ParentKind
 
 app = typer.Typer(
     name="kubectl ridgeline",
+    cls=PlainGroup,
     help="Asks ridgeline's servings what they do and why.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -16,6 +16,7 @@ from ridgeline.cli.check import check
 from ridgeline.cli.cutoff import cutoff
 from ridgeline.cli.lint import lint
 from ridgeline.cli.model import app as model_app
+from ridgeline.cli.plain import PlainGroup
 from ridgeline.cli.record import app as record_app
 from ridgeline.cli.replay import replay
 from ridgeline.cli.simulate import simulate
@@ -28,6 +29,7 @@ from ridgeline.sim import stand_in as stand_in_server
 
 app = typer.Typer(
     name="ridgeline",
+    cls=PlainGroup,
     help="Keeps vLLM Deployments on the speculation profile that is best for their load.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -60,6 +62,17 @@ class LogFormat(StrEnum):
     JSON = "json"
     PLAIN = "plain"
 
+
+_STAND_IN_HELP: Final = """\
+Usage: ridgeline stand-in serve MODEL [flags of vllm serve]
+
+A server that stands where `vllm serve` stands: same flags, same deaths, same /metrics. It loads no
+model and needs no GPU. What it imitates is set by environment variables, such as
+STAND_IN_ENGINE_VERSION (a release of vLLM) and STAND_IN_STARTUP_SECONDS; all of them, and the flags
+that it obeys, are in docs/reference/stand-in.md.
+
+Example:
+  STAND_IN_STARTUP_SECONDS=2 ridgeline stand-in serve my/model --port 8000"""
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
@@ -104,6 +117,9 @@ async def _run(config: OperatorConfig, kubeconfig: str | None, config_file: Path
 @app.command(context_settings=_PASS_ON)
 def stand_in(context: typer.Context) -> None:
     """Stand where a vLLM server stands: `ridgeline stand-in serve MODEL [vLLM's flags]`."""
+    if any(each in ("-h", "--help") for each in context.args):
+        typer.echo(_STAND_IN_HELP)
+        return
     raise typer.Exit(stand_in_server.main(context.args))
 
 

@@ -1,7 +1,8 @@
 """`kubectl ridgeline force|suspend|resume`: what a person orders."""
 
 import asyncio
-from typing import Annotated
+import re
+from typing import Annotated, Final
 
 import typer
 
@@ -9,6 +10,9 @@ from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, 
 from ridgeline.cluster.errors import ClusterError
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.person import PersonApi
+
+_PROFILE: Final = re.compile(r"(?=.{1,63}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+"""A DNS label, as the schema has it for names of profiles."""
 
 
 def force(
@@ -32,7 +36,13 @@ def force(
       kubectl ridgeline force llama-70b --off
     """
     if (profile is None) == (not off):
-        fail("name the profile to run, or --off to take an order back", status=2)
+        fail("give one of the two: the profile to run, or --off to take an order back", status=2)
+    if profile is not None and not _PROFILE.fullmatch(profile):
+        fail(
+            f"{profile!r} is no name of a profile: lower-case letters, digits and -, at most 63, "
+            "as in spec.profiles",
+            status=2,
+        )
     try:
         told = asyncio.run(_force(namespace, name, kubeconfig, None if off else profile))
     except ClusterError as error:

@@ -142,7 +142,9 @@ def load_config(path: Path) -> OperatorConfig:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidConfigError(
-            f"{_FILE} {path} cannot be read ({error.strerror}): name another with --config"
+            f"{_FILE} {path} cannot be read ({error.strerror}): name another with --config; the "
+            "smallest is `telemetry: [{url: http://127.0.0.1:9090}]`, see "
+            "docs/how-to/run-locally.md"
         ) from error
     except UnicodeDecodeError as error:
         raise InvalidConfigError(f"{_FILE} {path} is not UTF-8 text: save it as UTF-8") from error

@@ -4,11 +4,13 @@ import socket
 from pathlib import Path
 
 import pytest
+from typer import Typer
 from typer.testing import CliRunner
 
 from ridgeline import __version__
 from ridgeline.cli.kubectl import app as kubectl
 from ridgeline.cli.main import app as ridgeline
+from ridgeline.settings.config import load_config
 
 NOWHERE = """
 apiVersion: v1
@@ -74,6 +76,41 @@ def test_a_bad_address_of_prometheus_is_told(kubeconfig: Path) -> None:
     assert "--prometheus nonsense: it is not an http:// or https:// address" in result.output
 
 
+@pytest.mark.parametrize("app", [ridgeline, kubectl])
+def test_a_choice_is_refused_in_plain_words(app: Typer) -> None:
+    words = ["replay", "x", "-o", "foo"] if app is ridgeline else ["status", "-o", "foo"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "'foo' is not one of" in result.output
+    assert "Value error" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "usage"),
+    [
+        (["stand-in", "--help"], "Usage: ridgeline stand-in serve MODEL"),
+        (["stand-in", "serve", "-h"], "Usage: ridgeline stand-in serve MODEL"),
+        (["load", "--help"], "usage: ridgeline load "),
+    ],
+)
+def test_what_gets_its_own_arguments_has_help_under_its_name(words: list[str], usage: str) -> None:
+    result = CliRunner().invoke(ridgeline, words)
+    assert result.exit_code == 0
+    assert result.output.startswith(usage)
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_without_a_configuration_the_way_to_one_is_told(command: str, tmp_path: Path) -> None:
+    missing = tmp_path / "none.yaml"
+    result = CliRunner().invoke(ridgeline, [command, "--config", str(missing)])
+    assert result.exit_code == 1
+    assert "docs/how-to/run-locally.md" in result.output
+    smallest = tmp_path / "config.yaml"
+    smallest.write_text(result.output.split("`")[1])
+    assert load_config(smallest).telemetry[0].url == "http://127.0.0.1:9090"
+    assert result.output.startswith("ridgeline check: " if command == "check" else "ridgeline: ")
+
+
 def test_the_stand_in_and_the_load_generator_get_their_own_arguments() -> None:
     assert (
         CliRunner().invoke(ridgeline, ["stand-in", "serve", "m", "--no-such-flag"]).exit_code == 2
@@ -95,8 +132,11 @@ def test_a_port_in_use_is_told_in_one_line(tmp_path: Path, kubeconfig: Path) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["force", "llama"], "name the profile to run, or --off"),
-        (["force", "llama", "none", "--off"], "name the profile to run, or --off"),
+        (["force", "llama"], "give one of the two: the profile to run, or --off"),
+        (["force", "llama", "none", "--off"], "give one of the two: the profile to run"),
+        (["force", "llama", "Bad_Name"], "'Bad_Name' is no name of a profile: lower-case"),
+        (["force", "llama", "x" * 64], "is no name of a profile"),
+        (["force", "llama", "none\n"], "is no name of a profile"),
         (["status", "llama", "-A"], "not both"),
         (["status", "--watch", "-o", "json"], "--watch shows a table"),
         (["status", "-o", "csv"], "csv"),

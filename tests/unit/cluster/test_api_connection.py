@@ -89,8 +89,8 @@ _CONTEXT = "current-context: c\ncontexts: [{name: c, context: {cluster: k, user:
     [
         (None, "there is no such file"),
         (b"", "it is empty"),
-        (b"- a", "it holds a list and no kubeconfig"),
-        (b"hush", "it holds a str and no kubeconfig"),
+        (b"- a", "it is no kubeconfig: a kubeconfig is a mapping with"),
+        (b"hush", "it is no kubeconfig: a kubeconfig is a mapping with"),
         (b"a: b\nc: [hush", "it is not YAML, see line 2"),
         (b"a: 2026-13-41", "it is not YAML"),
         (b"\xff\xfe\x00", "it is no UTF-8 text"),

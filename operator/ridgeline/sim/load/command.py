@@ -29,12 +29,12 @@ def run(argv: Sequence[str]) -> int:
     try:
         settings = _settings(given)
     except (InvalidLoadError, OSError) as error:
-        print(f"load: {error}", file=sys.stderr)
+        print(f"ridgeline load: {error}", file=sys.stderr)
         return 2
     try:
         summary = asyncio.run(_drive(settings, given.steps, given.report_every))
     except InvalidLoadError as error:
-        print(f"load: {error}", file=sys.stderr)
+        print(f"ridgeline load: {error}", file=sys.stderr)
         return 2
     print(json.dumps(summary.as_dict(), indent=2) if given.json else describe(summary))
     return 0 if summary.answered else 1
@@ -42,7 +42,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m ridgeline.sim.load", description="Drives load against vLLM-like servers."
+        prog="ridgeline load", description="Drives load against vLLM-like servers."
     )
     add = parser.add_argument
     add("--url", action="append", required=True, help="base URL; repeat for several, in turn")
