@@ -108,6 +108,12 @@ class Subject:
 _LORA: Final = ("--enable-lora", "--lora-modules")
 
 
+def _has_row_of_zero(table: object) -> bool:
+    """Tell whether a schedule, which may be of any shape, has a row with a K of 0."""
+    rows = table if isinstance(table, list | tuple) else ()
+    return any(isinstance(row, list | tuple) and len(row) == 3 and row[2] == 0 for row in rows)
+
+
 def circumstances(subject: Subject) -> frozenset[Circumstance]:
     """Return what holds of a server beside its speculative config, as far as it is written."""
     words, served = subject.words, subject.served
@@ -123,6 +129,7 @@ def circumstances(subject: Subject) -> frozenset[Circumstance]:
         Circumstance.LOGITS_PROCESSORS: is_on(words, "--logits-processors"),
         Circumstance.LM_FORMAT_ENFORCER: "lm-format-enforcer" in backend,
         Circumstance.SECOND_RUNNER: subject.environment.get("VLLM_USE_V2_MODEL_RUNNER") == "1",
+        Circumstance.ROW_OF_ZERO: _has_row_of_zero(subject.keys.get(SCHEDULE)),
     }
     return frozenset(name for name, holds in found.items() if holds)
 

@@ -96,7 +96,7 @@ class DraftSlots(StrEnum):
 
 
 class Circumstance(StrEnum):
-    """Something about a server, beside its speculative config, that a trap depends on."""
+    """Something about a server, beside method and keys, that a trap depends on."""
 
     LORA = "Lora"
     PIPELINE_PARALLEL = "PipelineParallel"
@@ -112,6 +112,8 @@ class Circumstance(StrEnum):
     """The backend of structured output."""
     SECOND_RUNNER = "SecondRunner"
     """Model Runner V2 asked for in the environment; vLLM's own choice falls back to V1."""
+    ROW_OF_ZERO = "RowOfZero"
+    """The in-engine schedule has a row with a K of 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

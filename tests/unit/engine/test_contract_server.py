@@ -232,6 +232,14 @@ def test_traps_of_a_release(
         assert trap not in found(config, version, flags), version
 
 
+def test_a_schedule_without_a_row_of_zero_costs_nothing_more() -> None:
+    key = "num_speculative_tokens_per_batch_size"
+    drafts = eagle(**{key: [[1, 39, 3], [40, 84, 2], [85, 1024, 1]]})
+    assert "ScheduleTax" not in found(drafts, "0.24.0")
+    stops = eagle(**{key: [[1, 39, 3], [40, 84, 0], [85, 1024, 1]]})
+    assert "ScheduleTax" in found(stops, "0.24.0")
+
+
 @pytest.mark.parametrize(
     ("config", "version", "stops"),
     [
