@@ -49,7 +49,11 @@ def lint(
     ],
     vllm: Annotated[
         str | None,
-        typer.Option(help="Release of vLLM, such as 0.24.0; else as each image's tag tells."),
+        typer.Option(
+            "--vllm",
+            "--engine-version",
+            help="Release of vLLM, such as 0.24.0; else as image tag or serving tell.",
+        ),
     ] = None,
     model_config: Annotated[
         str | None,

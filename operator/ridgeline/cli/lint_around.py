@@ -1,6 +1,7 @@
 """What is known around a container before it starts: its release, its model, its GPU.
 
-A person's word comes first, then the serving's, then what the manifest itself tells.
+A person's word comes first, then the serving's, then what the manifest itself tells. The release
+alone is another matter: an image's tag knows it better than a serving, which may be older than it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from ridgeline.engine.findings import Finding, Severity
 from ridgeline.engine.served_model import served_model
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.engine.spelling_quotes import on_one_line
-from ridgeline.engine.version import version_of_image
+from ridgeline.engine.version import released, version_of_image
 from ridgeline.policy.facts import Problem
 from ridgeline.settings.accelerators import (
     Catalogue,
@@ -39,7 +40,7 @@ class Said:
     """What a person says in place of what would be looked up.
 
     Attributes:
-        version: Release of vLLM; `None`: as the image's tag tells.
+        version: Release of vLLM; `None`: as the image's tag tells, or the serving.
         accelerator: Name of the GPU; `None`: as serving or node selector tell.
         target: What the served model's `config.json` tells.
         model: The same for the cost model; `None` where the file does not tell enough.
@@ -80,14 +81,24 @@ class Release:
         return self.contract.version if self.told else None
 
 
-def release_of(image: str, said: Said) -> Release:
-    """Return the release of an image.
+def release_of(image: str, spec: SpeculativeServingSpec | None, said: Said) -> Release:
+    """Return the release of a container: a person's word, else the image's tag, else the serving's.
+
+    Args:
+        image: The container's image; empty where no container was given.
+        spec: The spec of its serving; `None` without one.
+        said: A person's word.
 
     Raises:
         NoContractError: A person's version is none.
     """
-    version = said.version or version_of_image(image)
+    version = said.version or version_of_image(image) or _stated(spec)
     return Release(contract=contract_of(load_engine_contracts(), version), told=version is not None)
+
+
+def _stated(spec: SpeculativeServingSpec | None) -> str | None:
+    told = spec.engine.version if spec is not None and spec.engine is not None else None
+    return released(told) if told is not None else None
 
 
 def unknown_release(image: str, release: Release) -> Finding | None:
@@ -102,7 +113,7 @@ def unknown_release(image: str, release: Release) -> Finding | None:
             flag=IMAGE,
             value="",
             consequence=f"no container was given that tells the release of vLLM: {judged}",
-            fix="give the Deployment as well, or tell the release with --vllm",
+            fix="give the Deployment as well, or its release in spec.engine.version or --vllm",
             severity=Severity.INFO,
         )
     return Finding(
@@ -110,7 +121,8 @@ def unknown_release(image: str, release: Release) -> Finding | None:
         flag=IMAGE,
         value=image,
         consequence=f"its tag names no release of vLLM: {judged}",
-        fix="use a tag such as v0.24.0, or tell the release with --vllm",
+        fix="use a tag such as v0.24.0, or tell the release with spec.engine.version of the "
+        "serving or with --vllm",
         severity=Severity.WARNING,
     )
 

@@ -5,8 +5,9 @@ from typing import Final
 
 from ridgeline.cli.lint_containers import Server
 from ridgeline.cli.lint_findings import of_message
-from ridgeline.cli.lint_manifests import mapping, mappings
+from ridgeline.cli.lint_manifests import mapping, mappings, text
 from ridgeline.cluster.managed_fields import env_item, ours, owns
+from ridgeline.cluster.parents import PARENT_GROUPS
 from ridgeline.engine.container import InjectionPointError, injection_point
 from ridgeline.engine.findings import Finding, Severity
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError
@@ -34,6 +35,8 @@ def injection_findings(server: Server) -> Iterator[Finding]:
 
 def item_findings(server: Server) -> Iterator[Finding]:
     """Yield what is wrong with the variable's item and its default."""
+    if _has_item(server) and _of_parent(server):
+        return
     if _has_item(server) and not _is_ours(server):
         yield Finding(
             check=Reason.FIELD_CONFLICT.value,
@@ -65,6 +68,15 @@ def item_findings(server: Server) -> Iterator[Finding]:
             fix=f'add {PROFILE_ENV}: "" to the ConfigMap',
             severity=Severity.ERROR,
         )
+
+
+def _of_parent(server: Server) -> bool:
+    """Tell whether another controller makes a Deployment of the object.
+
+    There a person follows recommendations in the item itself: it stands where it belongs.
+    """
+    version = text(server.pod.owner.body.get("apiVersion"))
+    return version.partition("/")[0] in PARENT_GROUPS
 
 
 def _has_item(server: Server) -> bool:

@@ -5,7 +5,7 @@ and never raises.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ridgeline.cli.lint_files import Document, Place
@@ -88,7 +88,7 @@ class Manifests:
 def manifests_of(documents: Iterable[Document]) -> Manifests:
     """Sort objects by what they are to a lint run."""
     named = [_named(each) for each in documents]
-    own = [each for each in named if _is_own(each)]
+    own = [_without_status(each) for each in named if _is_own(each)]
     others = [each for each in named if not _is_own(each)]
     return Manifests(
         pods=tuple(pod for each in others for pod in _pods(each)),
@@ -102,6 +102,11 @@ def manifests_of(documents: Iterable[Document]) -> Manifests:
 
 def _is_own(named: Named) -> bool:
     return text(named.body.get("apiVersion")).startswith(f"{GROUP}/")
+
+
+def _without_status(named: Named) -> Named:
+    """Return an object as the API server takes it: it drops a status, a subresource, unread."""
+    return replace(named, body={key: each for key, each in named.body.items() if key != "status"})
 
 
 def mapping(value: object) -> Mapping[str, Any]:

@@ -123,10 +123,11 @@ def _remarks(
 
 def _of_server(server: Server, targets: Mapping[int, Serving], said: Said) -> tuple[Finding, ...]:
     """Return what is wrong with a container by itself."""
-    release = release_of(server.container.image, said)
     serving = targets.get(id(server))
+    spec = serving.spec if serving is not None else None
+    release = release_of(server.container.image, spec, said)
     concerned = serving is not None or speaks_of_speculation(server)
-    around = around_of(server, serving.spec if serving is not None else None, said)
+    around = around_of(server, spec, said)
     draft = said.draft("")
     around = replace(around, drafts={OWN: draft} if draft is not None else {})
     own = own_findings(server, release, around)

@@ -98,7 +98,8 @@ def serving_remarks(
     yield from remarks_about(serving.named, _about_itself(serving, said))
     target = serving.target
     server = target.server if target is not None else None
-    release = release_of(server.container.image if server is not None else "", said)
+    image = server.container.image if server is not None else ""
+    release = release_of(image, serving.spec, said)
     if target is not None:
         name = server.written.name if server is not None else ""
         yield from remarks_about(target.named, target.findings, container=name)

@@ -103,6 +103,11 @@ _NO_ADAPTER: Final[Mapping[tuple[str, str], str]] = {
     ("serving.knative.dev", "Revision"): "no adapter: a Knative revision never changes",
 }
 
+PARENT_GROUPS: Final = frozenset(
+    {each.group for each in ADAPTERS} | {group for group, _ in _NO_ADAPTER}
+)
+"""API groups of the objects from which other controllers make Deployments of vLLM."""
+
 
 def adapter_of(
     parent: Parent | None, deployment: str, kinds: Collection[ParentKind]
