@@ -87,7 +87,12 @@ def advise(  # noqa: PLR0913 (one parameter for each option)
         ),
     ] = None,
     vllm: Annotated[
-        str | None, typer.Option(help="Version of vLLM, such as 0.24.0; else the newest known.")
+        str | None,
+        typer.Option(
+            "--vllm",
+            "--engine-version",
+            help="Version of vLLM, such as 0.24.0; else the newest known.",
+        ),
     ] = None,
     acceptance: Annotated[
         list[str] | None,

@@ -26,7 +26,8 @@ from ridgeline.cli.cutoff_flags import (
     profiles_of_flags,
     version_of_flag,
 )
-from ridgeline.cli.cutoff_output import AsJson, PlotFile, check_plot, put_out
+from ridgeline.cli.cutoff_output import AsJson, Output, PlotFile, check_plot, put_out
+from ridgeline.cli.forms import Form
 from ridgeline.controller.basis import Knowledge
 from ridgeline.engine.flags import precision_hint
 from ridgeline.engine.served_model import ServedModel
@@ -93,9 +94,11 @@ def cutoff(  # noqa: PLR0913 (one parameter for each option)
         typer.Option(min=1, max=100_000, help="Most requests in one step, vLLM's flag."),
     ] = None,
     engine_version: Annotated[
-        str | None, typer.Option(help="Version of vLLM, such as 0.24.0.")
+        str | None,
+        typer.Option("--engine-version", "--vllm", help="Version of vLLM, such as 0.24.0."),
     ] = None,
     as_json: AsJson = False,
+    output: Output = Form.TABLE,
     plot: PlotFile = None,
 ) -> None:
     """Print which profile is best at which concurrency, how sure that is, and why.
@@ -122,7 +125,7 @@ def cutoff(  # noqa: PLR0913 (one parameter for each option)
             report = _of_flags(
                 model, accelerator, precision, profile or [], stated, acceptance or []
             )
-        put_out(report, as_json=as_json, plot=plot)
+        put_out(report, as_json=as_json or output is Form.JSON, plot=plot)
     except FlagError as error:
         _fail(str(error), status=2)
     except (FilesError, PlotsNeedMatplotlibError) as error:

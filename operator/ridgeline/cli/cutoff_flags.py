@@ -4,6 +4,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 from ridgeline.api.fields import LABEL_LENGTH
@@ -11,6 +12,7 @@ from ridgeline.api.profiles import MAX_LOOKAHEAD, MAX_PROFILES
 from ridgeline.costmodel.acceptance import rates_from_length
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.settings.accelerators import Catalogue
+from ridgeline.settings.advise_gpu import family_of
 from ridgeline.settings.models import load_models, nearest
 from ridgeline.terms.methods import Method
 
@@ -193,6 +195,11 @@ def check_accelerator(name: str, catalogue: Catalogue) -> None:
     """
     if catalogue.named(name) is not None:
         return
+    family = family_of(name, catalogue)
+    if family:
+        raise FlagError(
+            f"--accelerator {name} is a family of GPUs: name the one, of {', '.join(family)}"
+        )
     close = _like(name, catalogue.names)
     raise FlagError(
         f"--accelerator {name}: the catalogue has no such GPU{close}; it has "
@@ -209,6 +216,11 @@ def check_model(name: str) -> None:
     """
     if load_models().find(name) is not None:
         return
+    if name.endswith(".json") or Path(name).is_dir():
+        raise FlagError(
+            f"--model {name}: only ridgeline advise reads a file here: put what `ridgeline model "
+            f"describe {name}` prints below spec of a serving, and give that with --file"
+        )
     close = nearest(name)
     like = f" (names that look like it: {', '.join(close)})" if close else ""
     raise FlagError(

@@ -6,7 +6,8 @@ from ridgeline.api.errors import InvalidServing
 from ridgeline.cli.connection import no_serving
 from ridgeline.cli.cutoff_facts import Stated, report_of_serving
 from ridgeline.cli.cutoff_flags import FlagError
-from ridgeline.cli.cutoff_output import AsJson, PlotFile, check_plot, put_out
+from ridgeline.cli.cutoff_output import AsJson, Output, PlotFile, check_plot, put_out
+from ridgeline.cli.forms import Form
 from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError, RefusedError
@@ -25,6 +26,7 @@ def cutoff(
     name: ServingName,
     namespace: Namespace = None,
     as_json: AsJson = False,
+    output: Output = Form.TABLE,
     plot: PlotFile = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
@@ -34,7 +36,8 @@ def cutoff(
     """
     try:
         check_plot(plot)
-        put_out(asyncio.run(_report(namespace, name, kubeconfig)), as_json=as_json, plot=plot)
+        report = asyncio.run(_report(namespace, name, kubeconfig))
+        put_out(report, as_json=as_json or output is Form.JSON, plot=plot)
     except FlagError as error:
         fail(str(error), status=2)
     except (ClusterError, PlotsNeedMatplotlibError) as error:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from ridgeline.cli.cutoff_flags import FlagError
+from ridgeline.cli.forms import Form
 from ridgeline.render.cutoff import cutoff_page
 from ridgeline.render.cutoff_chart import html_page, speedup_chart
 from ridgeline.render.cutoff_document import cutoff_document
@@ -17,6 +18,9 @@ from ridgeline.render.plots import png, svg
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object with everything instead.")
+]
+Output = Annotated[
+    Form, typer.Option("--output", "-o", help="A table, or one JSON object, as --json.")
 ]
 PlotFile = Annotated[
     Path | None,

@@ -54,8 +54,8 @@ def gpu_of(name: str, catalogue: Catalogue) -> FoundGpu | UnknownGpu:
     exact = catalogue.named(name)
     if exact is not None:
         return FoundGpu(accelerator=exact)
-    family = [each for each in catalogue.names if plain(each).startswith(f"{plain(name)}-")]
-    found = catalogue.named(family[0]) if family and plain(name) else None
+    family = family_of(name, catalogue)
+    found = catalogue.named(family[0]) if family else None
     if found is not None:
         others = ", ".join(family[1:])
         note = f"{name} is taken for {found.name}" + (
@@ -63,6 +63,12 @@ def gpu_of(name: str, catalogue: Catalogue) -> FoundGpu | UnknownGpu:
         )
         return FoundGpu(accelerator=found, note=note)
     return _unknown(name, catalogue)
+
+
+def family_of(name: str, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the members of a family that a name is of: `H100` has h100-sxm and others."""
+    start = f"{plain(name)}-"
+    return tuple(each for each in catalogue.names if plain(each).startswith(start))
 
 
 def _likeness(wanted: str, name: str) -> float:

@@ -40,3 +40,7 @@ def test_an_edge_beyond_what_the_engine_admits_is_no_number() -> None:
     assert re.search(r"eagle3-3 +77 to beyond the 256 admitted", told)
     assert "(77.5 to beyond the 256 admitted), then none" in told
     assert "4096" not in told
+
+
+def test_the_release_may_be_told_as_cutoff_and_simulate_spell_it() -> None:
+    assert page(*TWO, "--engine-version", "0.24.0") == page(*TWO, "--vllm", "0.24.0")

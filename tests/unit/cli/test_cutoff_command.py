@@ -239,7 +239,10 @@ def test_every_kind_of_profile_can_be_named() -> None:
         ({"accelerator": None}, ["--accelerator is not given"]),
         ({"profile": None}, ["--profile is not given", "eagle3:3"]),
         ({"model": "Llama-3.1-9B"}, ["--model Llama-3.1-9B", "meta-llama/Llama-3.1-8B"]),
-        ({"accelerator": "h100"}, ["--accelerator h100:", "look like it: h100", "a100-sxm-80gb"]),
+        ({"accelerator": "H100"}, ["--accelerator H100 is a family", "of h100-sxm, h100-pcie, "]),
+        ({"accelerator": "h1000"}, ["--accelerator h1000:", "look like it: h100", "a100-sxm-80gb"]),
+        ({"model": "./config.json"}, ["--model ./config.json", "model describe ./config.json"]),
+        ({"model": "."}, ["--model .: only", "model describe .`"]),
         ({"profile": "eagle9:3"}, ["--profile eagle9:3", "'eagle9'", "mtp"]),
         ({"profile": "eagle3:0"}, ["--profile eagle3:0", "1 to 32"]),
         ({"profile": "eagle3:x"}, ["--profile eagle3:x", "'x'"]),
@@ -292,6 +295,12 @@ def test_reasons_count_one_request_as_one(most: str, told: str) -> None:
 def test_suffix_without_a_lookahead_takes_any_number_of_rates() -> None:
     told = document(with_flags("--json", profile="suffix", acceptance="0.6,0.4"))
     assert profile_of(told, "suffix")["acceptanceFrom"] == "Stated"
+
+
+def test_the_options_are_spelled_as_other_commands_spell_them() -> None:
+    usual = document(with_flags("--json", engine_version="0.24.0"))
+    assert document(with_flags("-o", "json", vllm="0.24.0")) == usual
+    assert "0.24.0" in usual["facts"]["engine"]
 
 
 def test_a_version_may_be_written_as_its_tag() -> None:

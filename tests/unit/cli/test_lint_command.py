@@ -179,6 +179,7 @@ def test_options_that_cannot_be_read(tmp_path: Path) -> None:
     file = lint.model("m.json", vocab_size=3)
     for arguments, says in (
         (("--vllm", "new"), "--vllm new: write it as 0.24.0"),
+        (("--engine-version", "new"), "--vllm new: write it as 0.24.0"),
         (("--accelerator", "h1000"), "the catalogue has no such GPU"),
         (("--model-config", odd), "is not JSON"),
         (("--model-config", list_), "it holds no object"),
