@@ -212,9 +212,9 @@ def advise(  # noqa: PLR0913 (one parameter for each option)
         check_object_name("--name", name or None)
         check_label("--namespace", namespace)
         _put_out(typed, serving, output, plot)
-    except FlagError as error:
+    except (FlagError, ModelFileError) as error:
         _fail(str(error), status=2)
-    except (AdviseError, ModelFileError, PlotsNeedMatplotlibError, StanzaError) as error:
+    except (AdviseError, PlotsNeedMatplotlibError, StanzaError) as error:
         _fail(str(error), status=1)
 
 

@@ -16,7 +16,7 @@ from ridgeline.cli.cutoff_facts import (
     report_of_serving,
     taken_without_file,
 )
-from ridgeline.cli.cutoff_files import FilesError, FromFiles, read_files
+from ridgeline.cli.cutoff_files import FilesError, FromFiles, UnreadableFileError, read_files
 from ridgeline.cli.cutoff_flags import (
     FlagError,
     acceptance_of_flags,
@@ -126,7 +126,7 @@ def cutoff(  # noqa: PLR0913 (one parameter for each option)
                 model, accelerator, precision, profile or [], stated, acceptance or []
             )
         put_out(report, as_json=as_json or output is Form.JSON, plot=plot)
-    except FlagError as error:
+    except (FlagError, UnreadableFileError) as error:
         _fail(str(error), status=2)
     except (FilesError, PlotsNeedMatplotlibError) as error:
         _fail(str(error), status=1)
