@@ -54,7 +54,8 @@ def _text(path: str, file: Path) -> str:
     if len(raw) > _LARGEST:
         shown = "standard input" if path == STANDARD_INPUT else str(file)
         raise ModelFileError(f"{shown} is larger than {_LARGEST >> 20} MiB: give a config.json")
-    return raw.decode("utf-8")
+    # Some editors begin a file with a byte-order mark, which JSON has no place for.
+    return raw.decode("utf-8-sig")
 
 
 def _name(config: Mapping[str, Any], path: str, file: Path) -> str:

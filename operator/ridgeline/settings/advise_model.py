@@ -9,7 +9,12 @@ from pydantic import ValidationError
 
 from ridgeline.api.spec import Experts, Model, Shape
 from ridgeline.costmodel.shape import ModelShape
-from ridgeline.settings.advise_precision import TOLD_BY_NOTHING, PrecisionOfConfig, precision_of
+from ridgeline.settings.advise_precision import (
+    TOLD_BY_NOTHING,
+    PrecisionOfConfig,
+    broken_quantization,
+    precision_of,
+)
 from ridgeline.settings.model_config import UnreadableConfig, facts_of_config
 from ridgeline.settings.models import load_models, nearest
 from ridgeline.settings.target_model import TargetModel
@@ -71,6 +76,12 @@ def model_of_config(config: Mapping[str, object], name: str) -> AdvisedModel | N
         config: The parsed file.
         name: What to call it.
     """
+    broken = broken_quantization(config)
+    if broken:
+        return NoModel(
+            message=f"config.json of {name} does not tell its precision: {broken}; correct it, or "
+            "take the key out and say the precision yourself"
+        )
     facts = facts_of_config(config, name, source="its config.json")
     if isinstance(facts, UnreadableConfig):
         return NoModel(message=facts.message)
@@ -86,8 +97,8 @@ def model_of_config(config: Mapping[str, object], name: str) -> AdvisedModel | N
     notes = []
     if not facts.checked:
         notes.append(
-            f"model type {config.get('model_type') or 'none'!r} is not known: its keys were read "
-            "as those of Llama are; compare the parameters with what its publisher says"
+            f"{_kind(config)}: its keys were read as those of Llama are; compare the parameters "
+            "with what its publisher says"
         )
     same = same_shape(shape)
     if same is not None:
@@ -98,6 +109,11 @@ def model_of_config(config: Mapping[str, object], name: str) -> AdvisedModel | N
         precision=precision_of(config),
         notes=tuple(notes),
     )
+
+
+def _kind(config: Mapping[str, object]) -> str:
+    told = config.get("model_type")
+    return f"model type {str(told)[:40]!r} is not known" if told else "no model_type is told"
 
 
 def drafts_for(target: TargetModel) -> tuple[str, ...]:

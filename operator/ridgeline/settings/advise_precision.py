@@ -42,6 +42,16 @@ _WEIGHT_ONLY: Final = frozenset(
 )
 
 
+def broken_quantization(config: Mapping[str, object]) -> str:
+    """Return what is wrong with `quantization_config`, for a person; empty for nothing."""
+    text = config.get("text_config")
+    for each in (config, text if isinstance(text, Mapping) else {}):
+        quantised = each.get("quantization_config")
+        if quantised is not None and not isinstance(quantised, Mapping):
+            return f"its quantization_config is {str(quantised)[:40]!r} and no JSON object"
+    return ""
+
+
 def precision_of(config: Mapping[str, object]) -> PrecisionOfConfig:
     """Return the precision that a `config.json` tells."""
     text = config.get("text_config")
@@ -63,7 +73,7 @@ def _quantised(config: Mapping[str, Any]) -> PrecisionOfConfig:
     if method in _WEIGHT_ONLY:
         bits = 4 if config.get("load_in_4bit") else config.get("bits")
         bits = 8 if config.get("load_in_8bit") else bits
-        found, because = _of_bits(bits, activations=False), f"{because}, {bits} bits"
+        found, because = _of_bits(bits, activations=False), f"{because}, {_told_bits(bits)}"
     elif method == "compressed-tensors":
         found = _of_group(config)
     elif method == "modelopt":
@@ -79,6 +89,12 @@ _BY_ALGORITHM: Final = {
     "NVFP4": Precision.FP4,
     "W4A16_AWQ": Precision.W4A16,
 }
+
+
+def _told_bits(bits: object) -> str:
+    if bits is None:
+        return "without the key bits"
+    return f"{bits} bits" if isinstance(bits, int) else f"bits {str(bits)[:40]!r}"
 
 
 def _of_bits(bits: object, *, activations: bool) -> Precision | None:

@@ -136,10 +136,14 @@ def _facts(reader: Reader, name: str, source: str, as_of: str) -> ModelFacts:
         window=Window(layers=window[0], tokens=window[1]) if window else None,
         mixture=mixture,
         mtp_layers=reader.may("num_nextn_predict_layers", "mtp_num_hidden_layers") or 0,
-        source=source if understood else f"{source}, whose model type {reader.kind!r} is not known",
+        source=source if understood else f"{source}, {_unknown(reader.kind)}",
         as_of=as_of,
         checked=understood,
     )
+
+
+def _unknown(kind: str) -> str:
+    return f"whose model type {kind!r} is not known" if kind else "which tells no model_type"
 
 
 _KV_HEADS: Final = ("num_key_value_heads", "num_kv_heads", "multi_query_group_num")

@@ -126,3 +126,38 @@ def test_a_file_that_is_not_there_or_far_too_large_is_told(tmp_path: Path) -> No
     large = tmp_path / "large.json"
     large.write_text(" " * (5 * 1024 * 1024))
     assert "larger than 4 MiB" in run(str(large)).stderr
+
+
+def test_a_byte_order_mark_is_taken_off(file: Path) -> None:
+    told = stanza(run(str(file)))
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert stanza(run(str(file))) == told
+
+
+@pytest.mark.parametrize("broken", [[1], "fp8", False, 5])
+@pytest.mark.parametrize("inner", [True, False])
+def test_a_broken_quantization_is_refused_by_name(file: Path, broken: object, inner: bool) -> None:
+    wrong = {**CONFIG, "quantization_config": broken}
+    file.write_text(json.dumps({"text_config": wrong} if inner else wrong))
+    result = run(str(file))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"its quantization_config is {str(broken)!r} and no JSON object" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"quantization_config": {"quant_method": "gptq"}}, "of gptq, without the key bits, which"),
+        ({"quantization_config": {"quant_method": "awq", "bits": "4"}}, "of awq, bits '4', which"),
+        ({"model_type": None}, "# no model_type is told: its keys were read as those of Llama"),
+        ({"model_type": "llamb"}, "# model type 'llamb' is not known: its keys"),
+    ],
+)
+def test_what_a_config_does_not_tell_is_said_in_plain_words(
+    file: Path, changed: dict[str, object], said: str
+) -> None:
+    file.write_text(json.dumps({**CONFIG, **changed}))
+    result = run(str(file))
+    assert result.exit_code == 0, result.output
+    assert said in result.stdout
+    assert "None" not in result.stdout
