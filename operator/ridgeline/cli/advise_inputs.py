@@ -13,6 +13,7 @@ from ridgeline.costmodel.cost import Demand
 from ridgeline.costmodel.profile_advice import Asked
 from ridgeline.costmodel.workload import Workload
 from ridgeline.engine.served_model import ServedModel
+from ridgeline.settings.advise_model import uneven_heads
 from ridgeline.terms.precision import Precision
 
 PROMPT: Final = 500.0
@@ -64,6 +65,7 @@ def inputs_of(typed: Typed) -> AdviseInputs:
     contract = contract_of_flag(release)
     gpu, gpu_notes = accelerator_of(typed.accelerator, typed.accelerator_file)
     model = model_of(typed.model)
+    heads = uneven_heads(model.target, typed.tensor_parallel)
     precision, because = precision_of(typed.precision, model, typed.model)
     return AdviseInputs(
         model=model,
@@ -85,7 +87,7 @@ def inputs_of(typed: Typed) -> AdviseInputs:
         asked=_asked(typed),
         measured=measured_of_flag(typed.measured_tpot),
         startup_seconds=typed.startup_seconds,
-        notes=(*gpu_notes, *model.notes),
+        notes=tuple(each for each in (heads, *gpu_notes, *model.notes) if each),
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ridgeline.cli.advise_question import AdviseInputs
+from ridgeline.settings.advise_model import uneven_heads
 from ridgeline.terms.precision import Precision
 
 FILE: Final = "serving.yaml"
@@ -35,7 +36,9 @@ def repeated(
     if most is not None and most > _MOST_SIMULATED:
         at = engine.index("--max-num-seqs")
         simulated = [*engine[:at], *engine[at + 2 :]]
+    heads = uneven_heads(inputs.model.target, inputs.served.tensor_parallel)
     return (
+        *((heads,) if heads else ()),
         f"It holds for {inputs.served.tensor_parallel} × {inputs.accelerator.name} per engine, "
         f"{_most(most)}, and {_requests(inputs)}: a Deployment's arguments tell the first two.",
         f"Without its file, saved as {FILE}, ask again with:",

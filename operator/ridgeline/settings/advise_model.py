@@ -116,6 +116,21 @@ def _kind(config: Mapping[str, object]) -> str:
     return f"model type {str(told)[:40]!r} is not known" if told else "no model_type is told"
 
 
+def uneven_heads(target: TargetModel, tensor_parallel: int) -> str:
+    """Return why vLLM does not start a model on so many GPUs; empty where nothing tells.
+
+    vLLM splits attention by heads, and refuses a size that does not divide them
+    (`ModelConfig.verify_with_parallel_config`).
+    """
+    facts = target.facts
+    if facts is None or facts.heads % tensor_parallel == 0:
+        return ""
+    return (
+        f"vLLM refuses --tensor-parallel-size {tensor_parallel}: {facts.name} has {facts.heads} "
+        "heads of attention, which it does not divide"
+    )
+
+
 def drafts_for(target: TargetModel) -> tuple[str, ...]:
     """Return models of the catalogue that may draft for a target: its family's first, then by size.
 
