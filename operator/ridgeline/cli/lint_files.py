@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import yaml
 
+from ridgeline.cli.lint_yaml import NO_OBJECTS, YAML_ENDINGS, doubled_key, not_a_value, not_yaml
 from ridgeline.engine.spelling_quotes import on_one_line
 
 STANDARD_INPUT: Final = "-"
 _SHOWN_AS: Final = "standard input"
-_ENDINGS: Final = frozenset({".yaml", ".yml", ".json"})
 
 _LARGEST: Final = 32 * 1024 * 1024
 """Bytes of one file: charts of charts come to a few MiB."""
@@ -62,9 +62,13 @@ def documents_of(paths: Sequence[str]) -> tuple[Document, ...]:
     Lists of objects (`kind: List`) are taken apart; documents that are no objects are left out.
 
     Raises:
-        LintInputError: Something cannot be read, or is not YAML.
+        LintInputError: Something cannot be read, is not YAML, or all of it is empty.
     """
-    return tuple(each for path in paths for file in _files(path) for each in _read(file))
+    texts = [(_name(file), text_of(file)) for path in paths for file in _files(path)]
+    if texts and not any(text.strip() for _, text in texts):
+        one = len(texts) == 1
+        raise LintInputError(f"{texts[0][0]}: {'the file is' if one else 'all files are'} empty")
+    return tuple(each for name, text in texts for each in _read(name, text))
 
 
 def plain_yaml(text: str, name: str) -> Any:
@@ -73,7 +77,7 @@ def plain_yaml(text: str, name: str) -> Any:
     Raises:
         LintInputError: It is not YAML, or far too large.
     """
-    return next((value for _, value in _values(text, name)), None)
+    return next((value for _, value in _values(text, name, doubled=True)), None)
 
 
 def text_of(path: str) -> str:
@@ -124,12 +128,15 @@ def _files(path: str) -> Iterator[str]:
 def _is_ours(file: Path, folder: Path) -> bool:
     """Tell whether a file below a folder is meant; what is hidden is not (`.git`, `.github`)."""
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return file.suffix in _ENDINGS and not hidden and file.is_file()
+    return file.suffix in YAML_ENDINGS and not hidden and file.is_file()
 
 
-def _read(path: str) -> Iterator[Document]:
-    name = _name(path)
-    for line, value in _values(text_of(path), name):
+def _read(name: str, text: str) -> Iterator[Document]:
+    values = tuple(_values(text, name, doubled=False))
+    told = [value for _, value in values if value is not None]
+    if told and not any(isinstance(value, dict | list) for value in told):
+        raise LintInputError(f"{name} {NO_OBJECTS}")
+    for line, value in values:
         place = Place(file=name, line=line)
         for body in _objects(value):
             yield Document(place=place, body=body)
@@ -150,31 +157,25 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
         yield value
 
 
-def _values(text: str, name: str) -> Iterator[tuple[int, Any]]:
-    """Yield line and value of each document."""
+def _values(text: str, name: str, *, doubled: bool) -> Iterator[tuple[int, Any]]:
+    """Yield line and value of each document; of a doubled key, where it may be, the last counts."""
     try:
         loader = _Loader(text)
         try:
             while loader.check_node():
                 node = loader.get_node()
+                twice = None if doubled else doubled_key(node)
+                if twice is not None:
+                    raise LintInputError(twice)
                 yield node.start_mark.line + 1, _plain(loader.construct_document(node))
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        told = " ".join(str(error).split())
-        raise LintInputError(f"{name} is not YAML: {told}{_rendered_first(text)}") from error
+        raise LintInputError(not_yaml(error, text, name)) from error
     except (ValueError, OverflowError, RecursionError, TypeError) as error:
         if isinstance(error, LintInputError):
             raise LintInputError(f"{name}: {error}") from error
-        # A date that no calendar has, a number of thousands of digits, brackets without end.
-        told = on_one_line(str(error), limit=120)
-        raise LintInputError(f"{name} cannot be read: {told}") from error
-
-
-def _rendered_first(text: str) -> str:
-    if "{{" not in text:
-        return ""
-    return "; it looks like a template: render it first, as in helm template … | ridgeline lint -"
+        raise LintInputError(f"{name} cannot be read: {not_a_value(error)}") from error
 
 
 def _plain(value: Any) -> Any:
