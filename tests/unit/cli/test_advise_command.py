@@ -287,7 +287,7 @@ def test_the_html_file_needs_nothing_else_and_holds_charts_and_tables(tmp_path: 
     ("arguments", "status", "said"),
     [
         (("--model", "Qwen/Qwen3-33B"), 2, "nearest are Qwen/Qwen3-32B"),
-        (("--model", "nowhere/config.json"), 1, "cannot be read"),
+        (("--model", "nowhere/config.json"), 2, "cannot be read"),
         (("--accelerator", "rtx4090"), 2, "nearest are rtx-4090"),
         (("--accelerator-file", "nowhere.yaml"), 2, "cannot be read"),
         (("--method", "Eagle9"), 2, "use one of Eagle, Eagle3"),
