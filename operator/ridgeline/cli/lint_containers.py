@@ -12,12 +12,13 @@ from typing import Any, Final
 
 from ridgeline.cli.lint_files import LintInputError, plain_yaml
 from ridgeline.cli.lint_manifests import Manifests, PodOf, mapping, mappings, text
+from ridgeline.cli.lint_shapes import refused_value
 from ridgeline.engine.args_expand import expanded
 from ridgeline.engine.args_mentions import mentions, script_of
 from ridgeline.engine.args_reading import ArgsError
 from ridgeline.engine.config_file import CONFIG_FILE_FLAG, with_config_file
 from ridgeline.engine.container import Container, EnvItem, known_environment
-from ridgeline.engine.findings import Finding, Severity, shown
+from ridgeline.engine.findings import Finding, Severity
 from ridgeline.engine.spelling_quotes import on_one_line
 from ridgeline.terms.names import PROFILE_ENV
 
@@ -99,7 +100,7 @@ def _words(body: Mapping[str, Any], field: str, findings: list[Finding]) -> Iter
         return
     if not isinstance(value, list):
         findings.append(
-            _not_text(field, value, "it is no list", f"write {field}: with one word a line")
+            refused_value(field, value, "it is no list", f"write {field}: with one word a line")
         )
         return
     for index, word in enumerate(value):
@@ -107,28 +108,23 @@ def _words(body: Mapping[str, Any], field: str, findings: list[Finding]) -> Iter
             yield word
         else:
             way_out = "put it in quotes, so that it is one text"
-            findings.append(_not_text(f"{field}[{index}]", word, "it is no text", way_out))
+            findings.append(refused_value(f"{field}[{index}]", word, "it is no text", way_out))
             yield json.dumps(word, ensure_ascii=False)
 
 
-def _not_text(field: str, value: object, why: str, fix: str) -> Finding:
-    return Finding(
-        check="ManifestValue",
-        flag=field,
-        value=shown(value),
-        consequence=f"{why}: the API server refuses the object",
-        fix=fix,
-        severity=Severity.ERROR,
-    )
-
-
 def _items(body: Mapping[str, Any], findings: list[Finding]) -> Iterator[EnvItem]:
-    for item in mappings(body.get("env")):
+    listed = body.get("env")
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        if not isinstance(item, dict):
+            way_out = "write name: and value: there, or remove it"
+            findings.append(refused_value(f"env[{index}]", item, "it is no object", way_out))
+            continue
         value = item.get("value")
         name = text(item.get("name"))
         if value is not None and not isinstance(value, str):
             way_out = "put it in quotes, so that it is a text"
-            findings.append(_not_text(f"env {on_one_line(name)}", value, "it is no text", way_out))
+            field = f"env {on_one_line(name)}"
+            findings.append(refused_value(field, value, "it is no text", way_out))
             value = json.dumps(value, ensure_ascii=False)
         yield EnvItem(name=name, value=value, from_elsewhere=bool(item.get("valueFrom")))
 

@@ -14,6 +14,7 @@ from ridgeline.terms.names import ACCELERATOR_KIND, GROUP, POLICY_KIND, SERVING_
 
 OWN_KINDS: Final = (SERVING_KIND, POLICY_KIND, ACCELERATOR_KIND)
 _CONFIG_MAP: Final = "ConfigMap"
+_WORKLOADS: Final = ("apps/", "batch/")
 _DEEPEST_POD: Final = 8
 """Levels below which no kind keeps its Pod template."""
 
@@ -137,21 +138,26 @@ def _named(document: Document) -> Named:
 
 
 def _pods(owner: Named) -> Iterator[PodOf]:
-    """Yield the Pod specs of an object of any kind: what has a list `containers` of objects."""
+    """Yield the Pod specs of an object of any kind: what has a list `containers` of objects.
+
+    In Kubernetes' own workloads such a list holds containers, whatever stands in it.
+    """
     if owner.kind != _CONFIG_MAP:
-        for spec in _specs(owner.body.get("spec"), _DEEPEST_POD):
+        known = text(owner.body.get("apiVersion")).startswith(_WORKLOADS)
+        for spec in _specs(owner.body.get("spec"), _DEEPEST_POD, known=known):
             yield PodOf(owner=owner, spec=spec)
 
 
-def _specs(value: object, levels: int) -> Iterator[Mapping[str, Any]]:
+def _specs(value: object, levels: int, *, known: bool) -> Iterator[Mapping[str, Any]]:
     if levels == 0:
         return
     if isinstance(value, list):
         for each in value:
-            yield from _specs(each, levels - 1)
+            yield from _specs(each, levels - 1, known=known)
     elif isinstance(value, dict):
-        if any(mappings(value.get("containers"))):
+        listed = value.get("containers")
+        if any(mappings(listed)) or (known and isinstance(listed, list) and listed):
             yield value
             return
         for each in value.values():
-            yield from _specs(each, levels - 1)
+            yield from _specs(each, levels - 1, known=known)

@@ -12,7 +12,7 @@ from ridgeline.cli.lint_containers import Server, servers_of
 from ridgeline.cli.lint_files import Document
 from ridgeline.cli.lint_findings import of_invalid, remarks_about
 from ridgeline.cli.lint_injection import injection_findings
-from ridgeline.cli.lint_manifests import OWN_KINDS, Manifests, Named, manifests_of
+from ridgeline.cli.lint_manifests import OWN_KINDS, Manifests, Named, PodOf, manifests_of
 from ridgeline.cli.lint_own import about_release, own_findings, speaks_of_speculation
 from ridgeline.cli.lint_servings import (
     Serving,
@@ -21,6 +21,7 @@ from ridgeline.cli.lint_servings import (
     serving_of,
     serving_remarks,
 )
+from ridgeline.cli.lint_shapes import shape_findings
 from ridgeline.engine.findings import Finding, Severity
 from ridgeline.render.lint_report import LintReport, Remark, report_of
 from ridgeline.settings.accelerators import Catalogue, load_catalogue, override_of
@@ -44,13 +45,16 @@ def lint_report(documents: Sequence[Document], said: Said) -> LintReport:
     servings = _servings(manifests, servers)
     looked_at = _looked_at(servers, servings)
     own = (*manifests.servings, *manifests.policies, *manifests.accelerators, *manifests.strange)
-    if not looked_at and not own:
+    pods = _judged_pods(manifests, looked_at)
+    if not pods and not own:
         raise NothingToLintError(
             f"among {len(documents)} objects there is no container that runs vLLM, and no "
             f"{', '.join(OWN_KINDS)}: give the files that hold them"
         )
-    remarks = _remarks(manifests, looked_at, servings, said)
-    return report_of(remarks, objects=len(looked_at) + len(own))
+    shapes = (each for pod in pods for each in remarks_about(pod.owner, shape_findings(pod)))
+    remarks = (*shapes, *_remarks(manifests, looked_at, servings, said))
+    empty = sum(not pod.containers for pod in pods)
+    return report_of(remarks, objects=len(looked_at) + empty + len(own))
 
 
 def catalogue_of(documents: Sequence[Document]) -> Catalogue:
@@ -86,6 +90,12 @@ def _servings(manifests: Manifests, servers: Sequence[Server]) -> tuple[Serving,
 def _looked_at(servers: Sequence[Server], servings: Sequence[Serving]) -> tuple[Server, ...]:
     targets = _targets(servings)
     return tuple(each for each in servers if each.is_vllm or id(each) in targets)
+
+
+def _judged_pods(manifests: Manifests, servers: Sequence[Server]) -> tuple[PodOf, ...]:
+    """Return the Pods of containers that are looked at, and those without any that is one."""
+    judged = {id(each.pod) for each in servers}
+    return tuple(each for each in manifests.pods if id(each) in judged or not each.containers)
 
 
 def _targets(servings: Sequence[Serving]) -> dict[int, Serving]:

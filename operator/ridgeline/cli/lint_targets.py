@@ -10,6 +10,7 @@ from ridgeline.cli.lint_containers import Server
 from ridgeline.cli.lint_findings import of_message
 from ridgeline.cli.lint_injection import item_findings
 from ridgeline.cli.lint_manifests import Manifests, Named, PodOf, mapping
+from ridgeline.cli.lint_shapes import shape_findings
 from ridgeline.cluster.objects import DeploymentObject, trim_deployment
 from ridgeline.controller.resolve import ResolvedTarget, resolve_target
 from ridgeline.engine.findings import Finding
@@ -53,6 +54,8 @@ def target_of(
         return None
     own = [each for each in servers if each.pod is pod]
     deployment = _trimmed(pod, own)
+    if deployment is None and any(shape_findings(pod)):
+        return Target(named=pod.owner, deployment=None, server=None, findings=())  # told by itself
     if deployment is None:
         broken = of_message(
             "ManifestUnreadable",

@@ -264,7 +264,6 @@ def test_a_drain_that_the_release_has_no_flag_for(tmp_path: Path) -> None:
         {"strategy": {"rollingUpdate": {"maxSurge": []}}},
         {"strategy": "RollingUpdate"},
         {"progressDeadlineSeconds": "soon"},
-        {"replicas": "many"},
     ],
 )
 def test_a_deployment_that_the_api_server_would_not_take(spec: Body, tmp_path: Path) -> None:
