@@ -15,6 +15,7 @@ from ridgeline.policy.roll_neighbours import Gang
 Json = Mapping[str, Any]
 
 _HOSTNAME: Final = "kubernetes.io/hostname"
+_TEMPLATE_HASH: Final = "pod-template-hash"
 _SLEEP: Final = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)")
 
 
@@ -206,7 +207,9 @@ def _alone_on_node(anti_affinity: Json, labels: Json) -> bool:
         repels_itself = all(labels.get(key) == value for key, value in wanted.items()) and all(
             each.met_by(labels) for each in requirements_of(selector.get("matchExpressions"))
         )
-        if term.get("topologyKey") == _HOSTNAME and repels_itself:
+        # A Pod of a new template then comes beside an old one, as the two hashes differ.
+        own_template = _TEMPLATE_HASH in (term.get("matchLabelKeys") or ())
+        if term.get("topologyKey") == _HOSTNAME and repels_itself and not own_template:
             return True
     return False
 

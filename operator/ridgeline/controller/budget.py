@@ -77,7 +77,8 @@ class RollBudget:
             refusal = refusal or self._spare_gpu_refusal(view, under_way)
             return decision if refusal is None else _held(decision, view, refusal)
         others = self._others(view, under_way | self._draining)
-        if not others:
+        plan = view.facts.plan
+        if not others or (plan is not None and not plan.room.gpu_helps):
             self.drop(_key(view))
             return decision
         self._want(view, decision, has_room=False)

@@ -10,7 +10,7 @@ from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.engine.flags import shutdown_timeout_seconds
 from ridgeline.engine.version import version_of_image
-from ridgeline.policy.placement import Room, room_for
+from ridgeline.policy.placement import Room, no_node_left, room_for
 from ridgeline.policy.quota import quota_room
 from ridgeline.policy.roll_neighbours import ProtectedPod
 from ridgeline.policy.roll_plan import RollPlan
@@ -76,17 +76,21 @@ def roll_plan(
 
 
 def _room(target: ResolvedTarget, pods: tuple[PodObject, ...], around: Surroundings | None) -> Room:
-    if around is None or not around.nodes_readable or not around.sees_all_pods:
-        return Room(
-            pods=None,
-            why="free GPUs cannot be counted without the right to read nodes and all Pods",
-        )
     deployment, needs = target.deployment, target.deployment.shape.needs
+    occupied = frozenset(pod.node for pod in pods if pod.node is not None)
+    unknown = Room(
+        pods=None, why="free GPUs cannot be counted without the right to read nodes and all Pods"
+    )
+    if around is None or not around.nodes_readable:
+        return unknown
+    nodes = tuple(each.node for each in around.nodes.all())
+    if not around.sees_all_pods:
+        return no_node_left(needs, nodes, occupied) or unknown
     return room_for(
         needs,
-        (each.node for each in around.nodes.all()),
+        nodes,
         around.used(),
-        frozenset(pod.node for pod in pods if pod.node is not None),
+        occupied,
         around.devices.count(deployment.namespace, needs) if needs.claims else None,
     )
 

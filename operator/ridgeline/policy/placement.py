@@ -152,10 +152,33 @@ class Room:
     Attributes:
         pods: That many; `None` when it cannot be told.
         why: The count in words, or why there is none.
+        gpu_helps: Whether GPUs that others free would make room.
     """
 
     pods: int | None
     why: str
+    gpu_helps: bool = True
+
+
+def no_node_left(needs: PodNeeds, nodes: Iterable[Node], occupied: frozenset[str]) -> Room | None:
+    """Return that there is no room when anti-affinity alone leaves none, else `None`.
+
+    It needs no count of GPUs or devices, and no look at the Pods of others.
+
+    Args:
+        needs: What one Pod asks.
+        nodes: All nodes.
+        occupied: Nodes on which a Pod of the same target is already.
+    """
+    suitable = [node.name for node in nodes if needs.allows(node)]
+    if not (needs.alone_on_node and suitable and occupied.issuperset(suitable)):
+        return None
+    return Room(
+        pods=0,
+        why=f"{len(suitable)} suitable nodes have room for 0 more Pods (each has one already, and "
+        "the Pods' required anti-affinity lets no two share a node)",
+        gpu_helps=False,
+    )
 
 
 def room_for(
@@ -174,6 +197,10 @@ def room_for(
         occupied: Nodes on which a Pod of the same target is already.
         devices: How many Pods each node has claimed devices for; not looked at without claims.
     """
+    nodes = tuple(nodes)
+    full = no_node_left(needs, nodes, occupied)
+    if full is not None:
+        return full
     if needs.claims and (devices is None or devices.pods is None):
         why = devices.why if devices is not None else "nothing is known of them"
         return Room(pods=None, why=f"not known: the Pods claim devices (DRA), and {why}")

@@ -153,11 +153,12 @@ def surge_fits(plan: RollPlan) -> Hold | None:
     """Guard that a surge Pod finds a node when no Pod may be taken away for it."""
     if plan.recreate or plan.unavailable > 0 or plan.room.pods is None or plan.room.pods > 0:
         return None
+    way_out = "free a GPU" if plan.room.gpu_helps else "add a node"
     return Hold(
         reason=Reason.NO_ROOM_FOR_SURGE,
         message=f"a roll must first start {plan.surge} Pods more (maxUnavailable is 0), and "
-        f"{plan.room.why}; free a GPU, or set spec.strategy.rollingUpdate.maxUnavailable: 1 in "
-        "the Deployment",
+        f"{plan.room.why}; {way_out}, or set "
+        "spec.strategy.rollingUpdate.maxUnavailable: 1 in the Deployment",
     )
 
 

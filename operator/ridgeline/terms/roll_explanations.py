@@ -16,8 +16,9 @@ ROLL_EXPLANATIONS: Final[dict[Reason, Explanation]] = {
     ),
     Reason.NO_ROOM_FOR_SURGE: Explanation(
         "A roll must start a Pod before it may take one away, and no node has a free GPU (or the "
-        "devices that it claims) for it.",
-        "Free a GPU, or set maxUnavailable: 1 in the Deployment.",
+        "devices that it claims) for it, or each has one of the target's Pods and their required "
+        "anti-affinity lets no two share a node.",
+        "Free a GPU, add a node, or set maxUnavailable: 1 in the Deployment.",
     ),
     Reason.DISRUPTION_BUDGET: Explanation(
         "A roll would take more Pods away at once than a PodDisruptionBudget allows now.",

@@ -211,3 +211,38 @@ async def test_more_servings_than_are_settled_at_once_take_one_place_alone() -> 
     world.users.update(dict.fromkeys(_names(30), 40.0))
     assert await world.run(300, until=lambda: bool(_rolling(world, 30)), step=15.0)
     assert len(_rolling(world, 30)) == 1
+
+
+async def test_no_roll_has_the_gpu_that_one_pod_per_node_would_not_take() -> None:
+    world = World(max_rolls_per_pool=2)
+    world.cluster.add_node(Node(name="node", labels={}, allocatable={GPU: 8}))
+    pace = Pace(startup_seconds=STARTUP)
+    for name, alone in (("s00", True), ("s01", False)):
+        containers = [server(EAGLE_CONFIG)]
+        world.deploy(
+            name,
+            containers=containers,
+            users=QUIET,
+            replicas=1,
+            gpus=1,
+            pace=pace,
+            alone_on_node=alone,
+        )
+        world.cluster.create_serving(name, goodput(targetRef={"name": name}))
+    around = Surroundings()
+    around.accelerators.put(SLOW_GPU)
+    world.cluster.surround(around)
+    world.start(around=around)
+    await world.run(150)
+    world.users.update({"s00": 40.0, "s01": 60.0})
+    beside = set()
+
+    def ended() -> bool:
+        if world.roll("s01") == "Rolling":
+            beside.add(world.status("s00")["lastDecision"]["reason"])
+        return world.finished("none", "s01")()
+
+    assert await world.run(600, until=ended)
+    assert "WaitingForRollBudget" not in beside
+    assert "NoRoomForSurge" in beside
+    assert world.profiles_written("s00") == []

@@ -179,14 +179,16 @@ class World:
         pace: Pace | None = None,
         replicas: int = REPLICAS,
         gpus: int = 0,
+        alone_on_node: bool = False,
     ) -> None:
         """Bring a Deployment up, long ago, with users on it."""
+        requests = {"nvidia.com/gpu": gpus} if gpus else {}
         self.cluster.create_deployment(
             name,
             containers=tuple(containers) or (container(),),
             replicas=replicas,
             pace=pace,
-            shape=TargetShape(needs=PodNeeds(requests={"nvidia.com/gpu": gpus} if gpus else {})),
+            shape=TargetShape(needs=PodNeeds(requests=requests, alone_on_node=alone_on_node)),
         )
         self.users[name] = users
         self.telemetry.traffic[name] = ClosedLoop(lambda _: self.users[name])

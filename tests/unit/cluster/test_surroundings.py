@@ -185,6 +185,18 @@ def test_pods_that_repel_their_own_kind_are_alone_on_a_node(
     assert shape.needs.alone_on_node is alone
 
 
+@pytest.mark.parametrize(("keys", "alone"), [(["pod-template-hash"], False), (["other"], True)])
+def test_pods_that_repel_their_own_template_alone_leave_room_for_a_new_one(
+    keys: list[str], alone: bool
+) -> None:
+    selector = {"matchLabels": {"app": "x"}}
+    host = "kubernetes.io/hostname"
+    term = {"labelSelector": selector, "topologyKey": host, "matchLabelKeys": keys}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    shape = trim_shape(pod_template(affinity={"podAntiAffinity": {required: [term]}}))
+    assert shape.needs.alone_on_node is alone
+
+
 @pytest.mark.parametrize(
     ("container", "timing"),
     [

@@ -206,6 +206,18 @@ def test_in_namespaced_mode_claimed_devices_are_unknown() -> None:
     assert room.pods is None
 
 
+def test_in_namespaced_mode_nodes_that_each_have_one_of_the_pods_are_known_to_be_full() -> None:
+    around = Surroundings(sees_all_pods=False)
+    around.nodes.primed = True
+    around.nodes.put(trim_node(node_body("n")))
+    alone = target(needs=PodNeeds(requests={"nvidia.com/gpu": 1}, alone_on_node=True))
+    here = replace(pod(), node="n")
+    assert planned(alone, here, around=around).room.pods == 0
+    assert planned(alone, around=around).room.pods is None
+    around.nodes.primed = False
+    assert planned(alone, here, around=around).room.pods is None
+
+
 def test_claimed_devices_that_nobody_may_read_are_unknown_and_their_quota_is_not_counted() -> None:
     around = claimable()
     around.devices.forget()

@@ -13,6 +13,7 @@ from ridgeline.policy.placement import (
     Room,
     Taint,
     Toleration,
+    no_node_left,
     room_for,
 )
 
@@ -135,6 +136,35 @@ def test_a_missing_label_meets_only_the_negative_operators() -> None:
 def test_one_per_node_counts_nodes_and_skips_those_that_have_one() -> None:
     alone = needs(alone_on_node=True)
     assert room(alone, node("a", 8), node("b", 8), node("c", 8), occupied=("a",)) == 2
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        needs(alone_on_node=True),
+        needs(alone_on_node=True, requests={}),
+        needs(alone_on_node=True, claims=(PodClaim(template="gpu"),)),
+    ],
+)
+def test_where_each_suitable_node_has_one_there_is_no_room_whatever_can_be_counted(
+    pod: PodNeeds,
+) -> None:
+    nodes = (node("a", 8), node("b", 8), node("cordoned", 8, usable=False))
+    full = room_for(pod, nodes, {}, frozenset({"a", "b"}))
+    assert (full.pods, full.gpu_helps) == (0, False)
+    assert full.why == (
+        "2 suitable nodes have room for 0 more Pods (each has one already, and the Pods' required "
+        "anti-affinity lets no two share a node)"
+    )
+    assert room_for(pod, nodes, {}, frozenset({"a"})).pods in (1, None)
+
+
+def test_full_nodes_are_no_matter_of_anti_affinity() -> None:
+    nodes = (node("a"), node("b"))
+    assert no_node_left(needs(), nodes, frozenset({"a", "b"})) is None
+    assert no_node_left(needs(alone_on_node=True), (), frozenset()) is None
+    full = room_for(needs(alone_on_node=True), nodes, {"b": {GPU: 2}}, frozenset({"a"}))
+    assert (full.pods, full.gpu_helps) == (0, True)
 
 
 @pytest.mark.parametrize("pod", [needs(claims=(PodClaim(template="gpu"),)), needs(requests={})])

@@ -1,5 +1,7 @@
 """Whether a roll could finish."""
 
+from dataclasses import replace
+
 import pytest
 
 from ridgeline.policy.placement import Room
@@ -52,6 +54,16 @@ def test_one_replica_with_the_default_strategy_and_no_free_gpu_would_wait_for_ev
     changes = {"replicas": 1, "max_surge": "25%", "max_unavailable": "25%"}
     assert reason(**changes, room=FULL) is Reason.NO_ROOM_FOR_SURGE
     assert reason(**changes) is None
+
+
+def test_the_way_out_is_that_of_what_is_missing() -> None:
+    for room, way_out in (
+        (FULL, "free a GPU"),
+        (replace(FULL, gpu_helps=False), "add a node"),
+    ):
+        hold = first_hold(plan(room=room))
+        assert hold is not None
+        assert f"; {way_out}, or set spec.strategy.rollingUpdate.maxUnavailable: 1" in hold.message
 
 
 def test_a_pod_that_may_go_first_makes_the_room() -> None:
