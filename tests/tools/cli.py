@@ -25,7 +25,9 @@ HEADING: Final = """\
 Two programs are installed: `ridgeline`, and `kubectl-ridgeline`, which kubectl finds on the `PATH`
 and runs as `kubectl ridgeline`. Both show their help with `--help` or `-h`, and end with status 0
 when all went well, 1 with one line on standard error when something went wrong, and 2 for wrong
-usage.
+usage. A file that cannot be read is wrong usage too: it is not there, may not be read, or is not in
+its form (YAML, JSON, CSV, a record). `ridgeline run` and `ridgeline check` alone end with 1 for
+their configuration, as for everything that keeps them from their work.
 
 `ridgeline --install-completion` lets the shell complete commands, options and names (bash, zsh,
 fish, PowerShell); `kubectl-ridgeline --install-completion` does so for that name. kubectl 1.26 and

@@ -19,7 +19,7 @@ from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_c
 from ridgeline.telemetry.endpoint import BearerToken, Endpoint
 from ridgeline.telemetry.errors import TelemetryError
 from ridgeline.telemetry.history_ranges import Grid, RangeDownload
-from ridgeline.telemetry.record import RecordError
+from ridgeline.telemetry.record import RecordError, UnreadableRecordError
 from ridgeline.telemetry.record_cut import Cut, cut_record
 from ridgeline.telemetry.record_past import PastPlan, past_ticks
 from ridgeline.telemetry.record_write import write_record
@@ -132,6 +132,8 @@ def cut(
         _fail(str(error), status=2)
     try:
         count = cut_record(file, out, wanted, on_damage=_warn)
+    except UnreadableRecordError as error:
+        _fail(str(error), status=2)
     except (RecordError, ValueError) as error:
         _fail(str(error))
     typer.echo(f"{out}: {count} ticks")
@@ -152,7 +154,7 @@ def _endpoint(
             return endpoint_of_flag(prometheus, name=name, auth=auth, timeout_seconds=timeout)
         found = _configured(load_config(config), name) if config is not None else None
     except InvalidConfigError as error:
-        _fail(str(error))
+        _fail(str(error), status=2)
     except ValueError as error:
         _fail(str(error), status=2)
     if found is None:

@@ -30,6 +30,10 @@ class RecordError(Exception):
     """A record cannot be read or written; the message is for a person."""
 
 
+class UnreadableRecordError(RecordError):
+    """The file is not there, may not be read, or is something else than a record."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedEndpoint:
     """A telemetry endpoint, without its address.

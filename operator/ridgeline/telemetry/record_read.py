@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ridgeline.telemetry.record import RecordedTick, RecordError, RecordHeader
+from ridgeline.telemetry.record import (
+    RecordedTick,
+    RecordError,
+    RecordHeader,
+    UnreadableRecordError,
+)
 from ridgeline.telemetry.record_lines import LineReader
 from ridgeline.telemetry.record_write import record_files
 
@@ -70,7 +75,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     files = record_files(path)
     if not files:
-        raise RecordError(f"{path} holds no record (record-*.jsonl.gz)")
+        raise UnreadableRecordError(f"{path} holds no record (record-*.jsonl.gz)")
     return files
 
 
@@ -78,9 +83,9 @@ def _read_file(path: Path, on_damage: OnDamage) -> Iterator[RecordedTick | Recor
     try:
         packed = path.read_bytes()
     except OSError as error:
-        raise RecordError(f"{path} cannot be read ({error.strerror})") from error
+        raise UnreadableRecordError(f"{path} cannot be read ({error.strerror})") from error
     if not packed:
-        raise RecordError(f"{path} is no record: the file is empty")
+        raise UnreadableRecordError(f"{path} is no record: the file is empty")
     if not packed.startswith(_GZIP):
         yield from _read_plain(packed, path, on_damage)
         return
@@ -98,7 +103,7 @@ def _read_plain(
 ) -> Iterator[RecordedTick | RecordHeader]:
     """Read a record that somebody unpacked already."""
     if not text.lstrip().startswith(b"{"):
-        raise RecordError(
+        raise UnreadableRecordError(
             f"{path} is no record: give a file that ridgeline wrote (record-*.jsonl.gz), as it is "
             "or unpacked"
         )

@@ -76,6 +76,31 @@ def test_a_bad_address_of_prometheus_is_told(kubeconfig: Path) -> None:
     assert "--prometheus nonsense: it is not an http:// or https:// address" in result.output
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["lint", "none.x"],
+        ["simulate", "--published", "8b", "--traffic", "none.csv"],
+        ["simulate", "--file", "none.x"],
+        ["cutoff", "--file", "none.x"],
+        ["replay", "none.x"],
+        ["record", "cut", "none.x", "--out", "cut.jsonl.gz"],
+        ["calibrate", "fit", "none.x"],
+        ["model", "describe", "none.x"],
+        ["advise", "--model", "none.json", "--accelerator", "h100-sxm", "--method", "Eagle3:3"],
+    ],
+)
+def test_a_file_that_cannot_be_read_is_wrong_usage_everywhere(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(ridgeline, words)
+    assert result.exit_code == 2
+    assert "cannot be read" in result.stderr
+    assert "No such file" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
 @pytest.mark.parametrize("app", [ridgeline, kubectl])
 def test_a_choice_is_refused_in_plain_words(app: Typer) -> None:
     words = ["replay", "x", "-o", "foo"] if app is ridgeline else ["status", "-o", "foo"]

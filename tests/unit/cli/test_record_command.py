@@ -126,7 +126,7 @@ PAST = ["--prometheus", "http://127.0.0.1:1", "-n", "a", "--target", "llama"]
         ([*PAST, "--out", "f"], 1, f"{UNREACHED}; check the address of Prometheus"),
         # What Python's regular expressions do not have and Prometheus's do is asked for.
         ([*PODS, r"a(?i)b\pL"], 1, UNREACHED),
-        (["--config", "no-such.yaml"], 1, "cannot be read"),
+        (["--config", "no-such.yaml"], 2, "cannot be read"),
     ],
 )
 def test_what_is_wrong_is_told(

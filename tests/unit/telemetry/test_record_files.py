@@ -198,7 +198,8 @@ def test_a_newer_format_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"), [(b"", "the file is empty"), (b"hello", "give a file that ridgeline"), (None, "No such")]
+    ("data", "said"),
+    [(b"", "the file is empty"), (b"hello", "give a file that ridgeline"), (None, "No such")],
 )
 def test_what_is_no_record_is_told(path: Path, data: bytes | None, said: str) -> None:
     if data is not None:
