@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.handle import Cluster
-from tests.e2e.accounts import NAMESPACED_RULES, kubeconfig_of, put_account, remove_account, rule
+from tests.e2e.counting import counting_operator
 from tests.e2e.gpu_nodes import GpuNodes
-from tests.e2e.rooms import fresh_namespace, nothing_happens, operator_of, small
+from tests.e2e.rooms import fresh_namespace, nothing_happens, small
 from tests.e2e.variants import on_nodes, target_with
 from tests.scene.manifests import Object
 from tests.scene.operator_process import OperatorProcess
@@ -18,30 +18,14 @@ from tests.scene.writes import AuditLog
 
 pytestmark = pytest.mark.timeout(300)
 
-ACCOUNT = "counting"
-SEEING = (
-    rule("ridgeline.dev", "speculativeservings speculationpolicies", "list watch"),
-    rule("ridgeline.dev", "acceleratorprofiles", "list watch"),
-    rule("apps", "deployments", "list watch"),
-    rule("", "pods nodes", "list watch"),
-    rule("policy", "poddisruptionbudgets", "list watch"),
-)
-"""What an operator for the whole cluster reads; it writes in one namespace only."""
-
 
 @pytest.fixture(scope="module")
 def counting(
     prepared: Cluster, room: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[OperatorProcess]:
     """An operator that sees the whole cluster and may write in the room alone."""
-    put_account(prepared, room, ACCOUNT, NAMESPACED_RULES, everywhere=SEEING)
-    kubeconfig = kubeconfig_of(prepared, room, ACCOUNT, tmp_path_factory.mktemp("kubeconfig"))
-    try:
-        with operator_of(prepared, room, kubeconfig=kubeconfig, namespaces=[]) as process:
-            process.wait_ready()
-            yield process
-    finally:
-        remove_account(prepared, room, ACCOUNT)
+    with counting_operator(prepared, room, tmp_path_factory.mktemp("kubeconfig")) as process:
+        yield process
 
 
 @pytest.fixture
