@@ -36,6 +36,7 @@ VALID: dict[str, Any] = {
         ({"max_tokens": 0}, "max_tokens=0"),
         ({"spread": 1.1}, "spread=1.1"),
         ({"mode": ClosedLoop(users=-1)}, "users=-1"),
+        ({"mode": ClosedLoop(users=10**14)}, "at most 100000"),
         ({"mode": ClosedLoop(users=1, think_s=math.nan)}, "think_s=nan"),
         ({"mode": OpenLoop(rate_per_s=math.nan)}, "rate_per_s=nan"),
         ({"mode": Replay(arrivals=(), speed=0.0)}, "speed=0"),

@@ -129,10 +129,14 @@ def _check_mode(mode: ClosedLoop | OpenLoop | Replay) -> None:
                 raise InvalidLoadError(f"speed={mode.speed} must be a finite number above 0")
 
 
+MOST_USERS: Final = 100_000
+"""Users of a closed loop, each a task of this process; far above what one machine can drive."""
+
+
 def check_users(users: int) -> int:
     """``users`` itself, when it is a number of users."""
-    if users < 0:
-        raise InvalidLoadError(f"users={users} must be at least 0")
+    if not 0 <= users <= MOST_USERS:
+        raise InvalidLoadError(f"users={users} must be at least 0 and at most {MOST_USERS}")
     return users
 
 
