@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.cli.lint_containers import Server
-from ridgeline.cli.lint_manifests import mapping
+from ridgeline.cli.lint_manifests import mapping, mappings, text
 from ridgeline.engine.check_subject import CheckedModel
 from ridgeline.engine.contract import EngineContract, contract_of
 from ridgeline.engine.findings import Finding, Severity
@@ -29,6 +29,7 @@ from ridgeline.settings.engine_contract import load_engine_contracts
 from ridgeline.settings.preflight import Around, words_without_profile
 from ridgeline.settings.preflight_models import catalogued_draft
 from ridgeline.settings.preflight_room import Hardware
+from ridgeline.settings.preflight_weights import Reach
 from ridgeline.settings.target_model import TargetModel, target_model
 from ridgeline.terms.methods import Method
 
@@ -190,7 +191,24 @@ def around_of(server: Server | None, spec: SpeculativeServingSpec | None, said: 
             model=model,
             precision=told.precision if told is not None else None,
         )
-    return Around(model=model, hardware=hardware, accelerator=accelerator, target=said.target)
+    return Around(
+        model=model,
+        hardware=hardware,
+        accelerator=accelerator,
+        target=said.target,
+        reach=_reach(server) if server is not None else None,
+    )
+
+
+def _reach(server: Server) -> Reach:
+    """Return what a container has to get weights with."""
+    paths = (text(each.get("mountPath")) for each in mappings(server.body.get("volumeMounts")))
+    return Reach(
+        variables={each.name: each.value for each in server.container.env},
+        mounts=tuple(path for path in paths if path),
+        may_have_token=not server.defaults_known
+        or any("secretRef" in each for each in mappings(server.body.get("envFrom"))),
+    )
 
 
 def accelerator_of(

@@ -22,12 +22,14 @@ from ridgeline.engine.contract import EngineContract
 from ridgeline.engine.findings import Finding, worst_first
 from ridgeline.engine.speculative_config import Profile, config_of
 from ridgeline.settings.preflight_adaptive import adaptive_findings
+from ridgeline.settings.preflight_load import load_findings
 from ridgeline.settings.preflight_models import (
     catalogued_draft,
     catalogued_target,
     pair_findings,
 )
 from ridgeline.settings.preflight_room import Hardware, rooms_of, share_findings
+from ridgeline.settings.preflight_weights import Reach, weights_findings
 from ridgeline.settings.target_model import TargetModel
 from ridgeline.terms.names import PROFILE_ENV
 
@@ -44,6 +46,7 @@ class Around:
         accelerator: The GPU, where only that is known.
         target: What the served model's `config.json` tells; `None`: as the catalogue tells.
         drafts: The same of heads and draft models, by the profile's name.
+        reach: What the container has to get weights with; `None` when that is not known.
     """
 
     model: TargetModel | None = None
@@ -51,6 +54,7 @@ class Around:
     accelerator: Accelerator | None = None
     target: CheckedModel | None = None
     drafts: Mapping[str, CheckedModel] = field(default_factory=dict)
+    reach: Reach | None = None
 
 
 NOTHING_KNOWN: Final = Around()
@@ -136,6 +140,8 @@ def findings_of_subject(subject: Subject, profile: Profile, around: Around) -> t
         *pair_findings(profile, around.model),
         *share_findings(subject),
         *adaptive_findings(subject, accelerator),
+        *load_findings(subject, profile, hardware),
+        *(weights_findings(profile, around.reach) if around.reach is not None else ()),
     )
 
 

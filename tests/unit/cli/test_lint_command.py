@@ -58,7 +58,7 @@ def test_text_for_a_person(tmp_path: Path) -> None:
         "          vLLM 0.24.0 expects at least 1 and stops the start\n"
         "          → leave the whole config empty for no speculation\n"
     ) in stdout
-    assert stdout.endswith("2 objects: 1 error, 2 remarks\n")
+    assert stdout.endswith("2 objects: 1 error, 3 remarks\n")
     assert lint.run(lint.file([CLEAN]))[1] == "1 object: nothing is wrong\n"
 
 
