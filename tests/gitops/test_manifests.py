@@ -71,7 +71,9 @@ def room(server: Cluster) -> Iterator[Kubectl]:
         install(server, each)
     names = ("manifests", "argocd", "inference")
     for name in names:
-        server.kubectl("create", "namespace", name)
+        # Another module may have left it on the server that all share.
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        server.kubectl("apply", "--filename=-", input_object=namespace)
     yield Kubectl(server, "manifests")
     for name in names:
         server.kubectl("delete", "namespace", name, "--wait=false")
