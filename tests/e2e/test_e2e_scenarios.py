@@ -92,6 +92,10 @@ def _canary(**changes: object) -> dict[str, Any]:
     return {"rollout": {"canary": canary, "trial": "Never"}, "up_to": 200, "return_below": 190}
 
 
+def _unasked(then: str) -> dict[str, Any]:
+    return {**_canary(deadlineSeconds=60, onNoTraffic=then), "replicas": 2}
+
+
 def _stand_in(**settings: str) -> dict[str, str]:
     return {**QUICK, **{f"STAND_IN_{name}": value for name, value in settings.items()}}
 
@@ -121,8 +125,8 @@ CASES = (
         name="apart",
         target=(_apart(PRODUCT), spec(progressDeadlineSeconds=PROGRESS_DEADLINE_S)),
     ),
-    Case(name="unasked", scene=_canary(deadlineSeconds=60, onNoTraffic="Restore")),
-    Case(name="unasked-kept", scene=_canary(deadlineSeconds=60, onNoTraffic="Promote")),
+    Case(name="unasked", scene=_unasked("Restore")),
+    Case(name="unasked-kept", scene=_unasked("Promote")),
     Case(
         name="unseen",
         scene={**_canary(), "replicas": 2},

@@ -83,7 +83,10 @@ def _check_file(file: Path) -> None:
     if found is None:
         raise _error(str(file), "it is empty")
     if not isinstance(found, Mapping):
-        raise _error(str(file), "it is no kubeconfig: a kubeconfig is a mapping with clusters, contexts and users")
+        raise _error(
+            str(file),
+            "it is no kubeconfig: a kubeconfig is a mapping with clusters, contexts and users",
+        )
     for field in ("clusters", "contexts", "users"):
         items = found.get(field) or []
         if not (isinstance(items, list) and all(isinstance(each, Mapping) for each in items)):
