@@ -22,6 +22,7 @@ from tests.cluster.prometheus import RunningPrometheus, pod_discovery_config, st
 from tests.e2e.counting import counting_operator
 from tests.e2e.gpu_nodes import PRODUCT, GpuNodes
 from tests.e2e.rooms import nothing_happens, prometheus_of, small
+from tests.e2e.test_e2e_sizing import _service_url as service_url
 from tests.e2e.variants import Change, serving_with, spec, target_with
 from tests.scene.load import Load
 from tests.scene.manifests import Object
@@ -217,7 +218,7 @@ def crowd(
         for case in CASES:
             scenes[case.name].put_serving(serving_with(scenes[case.name], *case.serving))
             if case.users:
-                loads.enter_context(Load(_url(scenes[case.name]), users=case.users))
+                loads.enter_context(Load(service_url(scenes[case.name]), users=case.users))
         for name, scene in scenes.items():
             scene.wait_reason("NoData" if name == "unseen" else "BestProfileActive")
         for scene in scenes.values():
@@ -392,10 +393,3 @@ def _tokens_of(address: str) -> float:
         families = list(text_string_to_metric_families(answer.read().decode()))
     samples = (each for family in families for each in family.samples)
     return sum(each.value for each in samples if each.name == "vllm:generation_tokens_total")
-
-
-def _url(scene: Placed) -> str:
-    service = scene.cluster.kubectl(
-        "get", f"service/{scene.scene.name}", "-n", scene.scene.namespace
-    )
-    return f"http://{service['spec']['clusterIP']}"
