@@ -34,7 +34,25 @@ from tests.scene.placed import Placed
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 
-NOT_USED: dict[Right, str] = {}
+_CLAIMS = "no target here claims devices (tests/component/cluster reads them on a real server)"
+_GROUPS = "no target here belongs to a gang"
+NOT_USED: dict[Right, str] = {
+    (resource, verb): why
+    for why, resources in (
+        (
+            _CLAIMS,
+            (
+                "resource.k8s.io/deviceclasses",
+                "resource.k8s.io/resourceclaims",
+                "resource.k8s.io/resourceclaimtemplates",
+                "resource.k8s.io/resourceslices",
+            ),
+        ),
+        (_GROUPS, ("scheduling.volcano.sh/podgroups", "scheduling.x-k8s.io/podgroups")),
+    )
+    for resource in resources
+    for verb in ("list", "watch")
+}
 """Rights that a normal day does not use, and why the operator has them all the same."""
 
 
