@@ -314,7 +314,7 @@ def test_a_canary_that_nobody_asks_is_never_judged_on_nothing(crowd: dict[str, S
     for stood in (unasked, kept):
         roll = stood.scene.roll()
         assert roll["reason"] == "CanaryNotJudged"
-        assert "eagle could not be judged within 1 min" in roll["message"]
+        assert "eagle could not be judged within 60 s" in roll["message"]
     unasked.scene.wait(unasked.scene.settled, "the old replica")
     assert unasked.kept()
     assert kept.scene.status()["activeProfile"] == "eagle"
