@@ -33,14 +33,14 @@ from tests.scene.writes import AuditLog
 ASKED = "RIDGELINE_SCENARIOS"
 
 pytestmark = [
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1500),
     pytest.mark.slow,
     pytest.mark.skipif(
         os.environ.get(ASKED) != "1", reason="these are run by `make test-scenarios`"
     ),
 ]
 
-JUDGED_S = 300.0
+JUDGED_S = 600.0
 HOSTNAME = "kubernetes.io/hostname"
 NO_TARGETS = "global: {scrape_interval: 1s}\n"
 """Configuration of a Prometheus that is well and answers every query with an empty result."""
@@ -88,7 +88,7 @@ def _apart(topology_key: str) -> Change:
 
 
 def _canary(**changes: object) -> dict[str, Any]:
-    canary = {"when": "Always", "deadlineSeconds": 400, **changes}
+    canary = {"when": "Always", "deadlineSeconds": 900, **changes}
     # Each is asked for EAGLE at whatever load: what its canary shows is to decide.
     return {"rollout": {"canary": canary, "trial": "Never"}, "up_to": 200, "return_below": 190}
 
