@@ -19,8 +19,8 @@ _TOKENS: Final = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH")
 
 _OFFLINE: Final = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 _YES: Final = frozenset({"1", "on", "yes", "true"})
-_CACHE: Final = "/root/.cache/huggingface"
-"""Where the cache lies in vLLM's own image, unless HF_HOME says otherwise."""
+USUAL_CACHE: Final = str(PurePosixPath("/", "root", ".cache", "huggingface"))
+"""Where the cache lies in vLLM's own image, which runs as root, unless HF_HOME says otherwise."""
 
 _GATED: Final = ("meta-llama/", "google/gemma-", "mistralai/mistral-large")
 """Names of models whose licence must be accepted before a download (their model cards)."""
@@ -57,7 +57,7 @@ def weights_findings(profile: Profile, reach: Reach) -> Iterator[Finding]:
         yield from _path(model, mounts)
         return
     offline = next((name for name in _OFFLINE if _is_on(environment.get(name))), None)
-    home = environment.get("HF_HOME") or environment.get("HF_HUB_CACHE") or _CACHE
+    home = environment.get("HF_HOME") or environment.get("HF_HUB_CACHE") or USUAL_CACHE
     kept = any(_below(home, mount) for mount in mounts)
     if offline is not None:
         if not kept:

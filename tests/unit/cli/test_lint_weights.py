@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from ridgeline.settings.preflight_weights import USUAL_CACHE
 from tests.unit.cli.lint_inputs import Lint, container, draft, flag, workload
 
 MODEL = "meta-llama/Llama-3.1-8B-Instruct"
 GATED = "meta-llama/Llama-3.2-1B-Instruct"
-CACHE = {"name": "cache", "mountPath": "/root/.cache/huggingface"}
+CACHE = {"name": "cache", "mountPath": USUAL_CACHE}
 
 
 def found(tmp_path: Path, model: str, **fields: Any) -> set[str]:

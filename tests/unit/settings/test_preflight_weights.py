@@ -1,12 +1,14 @@
 """Whether a drafter's weights can be reached, as far as a manifest shows it."""
 
+from pathlib import PurePosixPath
+
 import pytest
 
 from ridgeline.engine.speculative_config import Profile
-from ridgeline.settings.preflight_weights import Reach, weights_findings
+from ridgeline.settings.preflight_weights import USUAL_CACHE, Reach, weights_findings
 from ridgeline.terms.methods import Method
 
-CACHE = "/root/.cache/huggingface"
+CACHE, ABOVE = USUAL_CACHE, str(PurePosixPath(USUAL_CACHE).parent)
 TOKEN: dict[str, str | None] = {"HF_TOKEN": None}
 OFFLINE: dict[str, str | None] = {"HF_HUB_OFFLINE": "1"}
 MOVED: dict[str, str | None] = {"HF_HOME": "/data/hf"}
@@ -28,7 +30,7 @@ def found(
     [
         ("org/draft", {}, (), ["WeightsDownloaded"]),
         ("org/draft", {}, (CACHE,), []),
-        ("org/draft", {}, ("/root/.cache",), []),
+        ("org/draft", {}, (ABOVE,), []),
         ("org/draft", MOVED, (CACHE,), ["WeightsDownloaded"]),
         ("org/draft", MOVED, ("/data",), []),
         ("meta-llama/Llama-3.2-1B-Instruct", {}, (), ["WeightsGated"]),
