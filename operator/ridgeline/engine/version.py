@@ -3,8 +3,9 @@
 import re
 from typing import Final
 
+from ridgeline.engine.contract import NoContractError, parts_of
+
 _TAG: Final = re.compile(r":v?(\d+)\.(\d+)(?:\.(\d+))?(?:[.+_-]|$)")
-_WRITTEN: Final = re.compile(r"v?([0-9]{1,6})\.([0-9]{1,6})(?:\.([0-9]{1,6}))?")
 _NAMES_VLLM: Final = re.compile(r"vllm", re.IGNORECASE)
 
 
@@ -26,11 +27,10 @@ def released(version: str) -> str | None:
 
     What follows the numbers (`0.24.0rc1`, `0.24.0+cu128`) is not looked at.
     """
-    found = _WRITTEN.match(version)
-    if found is None:
+    try:
+        return ".".join(map(str, parts_of(version)[:3]))
+    except NoContractError:
         return None
-    major, minor, patch = found.groups(default="0")
-    return f"{int(major)}.{int(minor)}.{int(patch)}"
 
 
 def is_legacy(version: str | None) -> bool:
