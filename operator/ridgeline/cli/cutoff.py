@@ -27,7 +27,15 @@ from ridgeline.cli.cutoff_flags import (
     version_of_flag,
 )
 from ridgeline.cli.cutoff_output import AsJson, Output, PlotFile, check_plot, put_out
-from ridgeline.cli.forms import Form
+from ridgeline.cli.options import (
+    GpuName,
+    ManifestFiles,
+    NamedServing,
+    ServedModelName,
+    SpannedGpus,
+    WeightPrecision,
+)
+from ridgeline.cli.output import Form
 from ridgeline.controller.basis import Knowledge
 from ridgeline.engine.flags import precision_hint
 from ridgeline.engine.served_model import ServedModel
@@ -43,31 +51,12 @@ from ridgeline.terms.precision import Precision
 
 
 def cutoff(  # noqa: PLR0913 (one parameter for each option)
-    file: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--file",
-            "-f",
-            help="YAML file with a SpeculativeServing, its Deployment, and the policy and "
-            "AcceleratorProfiles that they use; may be given several times.",
-        ),
-    ] = None,
-    serving: Annotated[
-        str | None, typer.Option(help="Name of the serving, where the files hold several.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Served model: a name of the catalogue.")
-    ] = None,
-    accelerator: Annotated[
-        str | None, typer.Option(help="GPU: a name of the catalogue, such as h100-sxm.")
-    ] = None,
-    tp: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="GPUs that one engine spans; else 1.")
-    ] = None,
-    precision: Annotated[
-        Precision | None,
-        typer.Option(case_sensitive=False, help="Of the weights; else as the name tells, or BF16."),
-    ] = None,
+    file: ManifestFiles = None,
+    serving: NamedServing = None,
+    model: ServedModelName = None,
+    accelerator: GpuName = None,
+    tp: SpannedGpus = None,
+    precision: WeightPrecision = None,
     profile: Annotated[
         list[str] | None,
         typer.Option(

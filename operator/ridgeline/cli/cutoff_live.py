@@ -7,7 +7,7 @@ from ridgeline.cli.connection import no_serving
 from ridgeline.cli.cutoff_facts import Stated, report_of_serving
 from ridgeline.cli.cutoff_flags import FlagError
 from ridgeline.cli.cutoff_output import AsJson, Output, PlotFile, check_plot, put_out
-from ridgeline.cli.forms import Form
+from ridgeline.cli.output import Form
 from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError, RefusedError

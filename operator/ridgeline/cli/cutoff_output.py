@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from ridgeline.cli.cutoff_flags import FlagError
-from ridgeline.cli.forms import Form
+from ridgeline.cli.output import Form
 from ridgeline.render.cutoff import cutoff_page
 from ridgeline.render.cutoff_chart import html_page, speedup_chart
 from ridgeline.render.cutoff_document import cutoff_document

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from ridgeline.cli.cutoff_files import FilesError, FromFiles, UnreadableFileError
-from ridgeline.cli.forms import Form
+from ridgeline.cli.options import FormOption, ReportFile
+from ridgeline.cli.output import Form
 from ridgeline.cli.replay_settings import asking, files_of, is_serving
 from ridgeline.cli.replay_test import check_test, write_test
 from ridgeline.policy.facts import Problem, TargetFacts
@@ -70,12 +71,8 @@ def replay(  # noqa: PLR0913 (one parameter for each option)
         Path | None,
         typer.Option(help="Also write a regression test, test_WORDS.py, and its record beside it."),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Also write a report into this file, .html.")
-    ] = None,
-    output: Annotated[
-        Form, typer.Option("--output", "-o", help="A table, or one JSON object.")
-    ] = Form.TABLE,
+    report: ReportFile = None,
+    output: FormOption = Form.TABLE,
 ) -> None:
     """Decide a record again: what would have been decided, when, and why.
 

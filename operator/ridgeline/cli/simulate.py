@@ -15,8 +15,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ridgeline.cli.cutoff_facts import Stated
 from ridgeline.cli.cutoff_files import FilesError, UnreadableFileError
 from ridgeline.cli.cutoff_flags import FlagError, check_number, version_of_flag
-from ridgeline.cli.forms import Form
-from ridgeline.terms.precision import Precision
+from ridgeline.cli.options import (
+    FormOption,
+    GpuName,
+    ManifestFiles,
+    NamedServing,
+    ReportFile,
+    ServedModelName,
+    SpannedGpus,
+    WeightPrecision,
+)
+from ridgeline.cli.output import Form
 
 if TYPE_CHECKING:
     from ridgeline.sim.compare.play import Told
@@ -33,18 +42,8 @@ MIXES: Final = ("chat", "azure-conversation", "azure-code", "mooncake")
 
 
 def simulate(  # noqa: PLR0913 (one parameter for each option)
-    file: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--file",
-            "-f",
-            help="YAML file with a SpeculativeServing, its Deployment, and the policy and "
-            "AcceleratorProfiles that they use; may be given several times.",
-        ),
-    ] = None,
-    serving: Annotated[
-        str | None, typer.Option(help="Name of the serving, where the files hold several.")
-    ] = None,
+    file: ManifestFiles = None,
+    serving: NamedServing = None,
     published: Annotated[
         str | None,
         typer.Option(
@@ -52,19 +51,10 @@ def simulate(  # noqa: PLR0913 (one parameter for each option)
             f"{', '.join(PUBLISHED)}."
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Served model: a name of the catalogue.")
-    ] = None,
-    accelerator: Annotated[
-        str | None, typer.Option(help="GPU: a name of the catalogue, such as h100-sxm.")
-    ] = None,
-    tp: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="GPUs that one engine spans; else 1.")
-    ] = None,
-    precision: Annotated[
-        Precision | None,
-        typer.Option(case_sensitive=False, help="Of the weights; else as the name tells, or BF16."),
-    ] = None,
+    model: ServedModelName = None,
+    accelerator: GpuName = None,
+    tp: SpannedGpus = None,
+    precision: WeightPrecision = None,
     profile: Annotated[
         list[str] | None,
         typer.Option(
@@ -163,12 +153,8 @@ def simulate(  # noqa: PLR0913 (one parameter for each option)
     processes: Annotated[
         int | None, typer.Option(min=1, max=64, help="Processes; else one for each core.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Also write a report into this file, .html.")
-    ] = None,
-    output: Annotated[
-        Form, typer.Option("--output", "-o", help="A table, or one JSON object.")
-    ] = Form.TABLE,
+    report: ReportFile = None,
+    output: FormOption = Form.TABLE,
 ) -> None:
     """Simulate a week of traffic: ridgeline beside fixed choices, a script, and hindsight.
 
