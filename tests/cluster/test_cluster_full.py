@@ -98,23 +98,31 @@ def test_nodes_have_gpu_labels_and_keep_their_gpus(cluster: Cluster) -> None:
     }
     assert len(addresses) == len(nodes)
 
+    versions = {_name(node): _kubelet_version(node) for node in nodes}
+
     def reported() -> bool:
         found = cluster.kubectl("get", "nodes")["items"]
-        return all(_heartbeat(new) > _heartbeat(old) for new, old in zip(found, nodes, strict=True))
+        return {_name(node): _kubelet_version(node) for node in found} == versions
 
-    # A label makes the kubelet's next report a full one, which is when it would wipe the count.
+    # A kubelet that has just started reports only what differs from what the API server has. Then
+    # it reports all, which is when it would wipe the count.
+    other = json.dumps({"status": {"nodeInfo": {"kubeletVersion": "v0.0.0"}}})
     for name in cluster.nodes:
-        cluster.kubectl("label", "node", name, "ridgeline.dev/touched=yes", "--overwrite")
         cluster.stop_component(f"kubelet-{name}")
+        words = ("--subresource=status", "--type=merge", "--patch", other)
+        cluster.kubectl("patch", "node", name, *words)
         cluster.start_component(f"kubelet-{name}")
     wait_until(reported, "a status report of every kubelet", timeout_s=150)
     for node in cluster.kubectl("get", "nodes")["items"]:
         assert node["status"]["allocatable"]["nvidia.com/gpu"] == "2"
 
 
-def _heartbeat(node: dict[str, Any]) -> str:
-    ready = next(c for c in node["status"]["conditions"] if c["type"] == "Ready")
-    return str(ready["lastHeartbeatTime"])
+def _name(node: dict[str, Any]) -> str:
+    return str(node["metadata"]["name"])
+
+
+def _kubelet_version(node: dict[str, Any]) -> str:
+    return str(node["status"]["nodeInfo"]["kubeletVersion"])
 
 
 def test_a_pod_runs_and_answers_at_its_own_address_and_through_a_service(

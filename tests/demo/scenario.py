@@ -29,7 +29,7 @@ class Phase:
     title: str
     users: int
     profile: str
-    longest_s: float = 100.0
+    longest_s: float = 240.0
 
 
 PHASES = (

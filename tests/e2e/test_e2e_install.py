@@ -179,8 +179,13 @@ def test_the_network_policy_is_about_the_operator_and_its_test_alone(story: Stor
             f"{chosen['key']} in ({','.join(chosen['values'])})",
         ]
     )
-    found = cluster.kubectl("get", "pods", "-A", "-l", selector)["items"]
-    assert _names(found) == _names(story.release.pods())
+
+    def chosen_alone() -> bool:
+        found = cluster.kubectl("get", "pods", "-A", "-l", selector)["items"]
+        return _names(found) == _names(story.release.pods())
+
+    # The Pod of the release before may still be on its way out.
+    wait_until(chosen_alone, "the policy to choose the operator's Pods and no other")
     # The address of Prometheus in the configuration, as the policy lets it through.
     ports = {each["port"] for rule in policy["spec"]["egress"] for each in rule["ports"]}
     assert urlsplit(prometheus_of(cluster)).port in ports
