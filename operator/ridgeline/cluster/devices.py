@@ -5,11 +5,11 @@ nothing.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from ridgeline.cluster.store import Key, Shelf, Stored
+from ridgeline.cluster.store import Shelf
 from ridgeline.policy.devices import (
     Device,
     DeviceAsk,
@@ -22,7 +22,6 @@ from ridgeline.policy.devices import (
 from ridgeline.policy.placement import PodNeeds
 
 Json = Mapping[str, Any]
-T = TypeVar("T", bound=Stored)
 
 API_VERSIONS: Final = ("resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1")
 """The newest that a server has is read: 1.34 serves v1, 1.33 v1beta2, 1.32 v1beta1."""
@@ -78,33 +77,11 @@ class TemplateObject:
 
 
 @dataclass(slots=True)
-class ChangingShelf(Shelf[T]):
-    """A shelf that counts its changes, so that what follows from it need not be worked out anew."""
-
-    changes: int = 0
-
-    def put(self, item: T) -> bool:
-        """Keep what a stream or an answer told; tell whether anything changed by it."""
-        self.changes += 1
-        return Shelf.put(self, item)
-
-    def drop(self, key: Key, uid: str) -> T | None:
-        """Forget a deleted object; a newer one with the same name stays."""
-        self.changes += 1
-        return Shelf.drop(self, key, uid)
-
-    def lay_over(self, mark: int, listed: Iterable[T]) -> tuple[Key, ...]:
-        """Lay a listing over the shelf; return the keys that it changed."""
-        self.changes += 1
-        return Shelf.lay_over(self, mark, listed)
-
-
-@dataclass(slots=True)
 class Devices:
     """What is known of claimed devices; a shelf that is not primed holds a kind out of reach."""
 
-    slices: ChangingShelf[SliceObject] = field(default_factory=ChangingShelf)
-    claims: ChangingShelf[ClaimObject] = field(default_factory=ChangingShelf)
+    slices: Shelf[SliceObject] = field(default_factory=Shelf)
+    claims: Shelf[ClaimObject] = field(default_factory=Shelf)
     classes: Shelf[ClassObject] = field(default_factory=Shelf)
     templates: Shelf[TemplateObject] = field(default_factory=Shelf)
     group_version: str = ""

@@ -52,9 +52,15 @@ class Shelf(Generic[T]):
 
     `listing_started()` gives a mark; `lay_over(mark, objects)` then replaces everything that no
     stream has touched since that mark.
+
+    Attributes:
+        primed: Whether the kind has been listed once.
+        changes: Rises with every change, so that what follows from the objects need not be worked
+            out anew while it stays.
     """
 
     primed: bool = False
+    changes: int = 0
     _objects: dict[Key, T] = field(default_factory=dict)
     _touched: dict[Key, int] = field(default_factory=dict)
     _gone: dict[str, int] = field(default_factory=dict)
@@ -83,6 +89,7 @@ class Shelf(Generic[T]):
         if before == item or (before is not None and _is_newer(before, item)):
             return False
         self._objects[key] = item
+        self.changes += 1
         return True
 
     def drop(self, key: Key, uid: str) -> T | None:
@@ -93,6 +100,7 @@ class Shelf(Generic[T]):
         if before is None or before.uid != uid:
             return None
         del self._objects[key]
+        self.changes += 1
         return before
 
     def listing_started(self) -> int:
@@ -114,6 +122,7 @@ class Shelf(Generic[T]):
             else:
                 self._objects[key] = item
             changed.append(key)
+        self.changes += len(changed)
         # Marks are needed only while a listing runs; the uids of one listing longer, since an
         # answer may be late by as much as a request may take.
         self._touched = {key: at for key, at in self._touched.items() if at > mark}

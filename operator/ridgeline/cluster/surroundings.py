@@ -14,9 +14,10 @@ from ridgeline.cluster.gangs import POD_GROUP_VERSIONS, PodGroupObject
 from ridgeline.cluster.grouped import GroupedShelf
 from ridgeline.cluster.neighbours import AutoscalerObject, QuotaObject
 from ridgeline.cluster.objects import Json
+from ridgeline.cluster.rooms import Rooms
 from ridgeline.cluster.shape import extended_resources, requests_of, requirements_of
 from ridgeline.cluster.store import Key, Shelf
-from ridgeline.policy.placement import Node, Requirement, Taint
+from ridgeline.policy.placement import Node, PodNeeds, Requirement, Room, Taint, room_for
 from ridgeline.policy.quota import Quota
 from ridgeline.policy.roll_neighbours import Autoscaler, Gang
 
@@ -92,7 +93,9 @@ class Surroundings:
     """
 
     nodes: Shelf[NodeObject] = field(default_factory=Shelf)
-    budgets: Shelf[BudgetObject] = field(default_factory=Shelf)
+    budgets: GroupedShelf[BudgetObject] = field(
+        default_factory=lambda: GroupedShelf(group_of=lambda each: (each.namespace, ""))
+    )
     policies: Shelf[SpecObject] = field(default_factory=Shelf)
     accelerators: Shelf[SpecObject] = field(default_factory=Shelf)
     bound: Shelf[BoundPod] = field(default_factory=Shelf)
@@ -107,7 +110,9 @@ class Surroundings:
         default_factory=lambda: {group: Shelf() for group in POD_GROUP_VERSIONS}
     )
     sees_all_pods: bool = True
-    _used: dict[str, dict[Key, Mapping[str, int]]] = field(default_factory=dict)
+    _pods_on: dict[str, dict[Key, Mapping[str, int]]] = field(default_factory=dict)
+    _rooms: Rooms = field(default_factory=Rooms)
+    _nodes_taken_over: int = 0
     _policy_listeners: list[Callable[[str, str], None]] = field(default_factory=list)
 
     @property
@@ -151,23 +156,36 @@ class Surroundings:
         for key in self.bound.lay_over(mark, listed):
             self._account(before.get(key), self.bound.get(key))
 
-    def used(self) -> dict[str, dict[str, int]]:
+    def used(self) -> dict[str, Mapping[str, int]]:
         """Return the extended resources that bound Pods have on each node."""
-        totals: dict[str, dict[str, int]] = {}
-        for node, pods in self._used.items():
-            total = totals.setdefault(node, {})
-            for requests in pods.values():
-                for name, count in requests.items():
-                    total[name] = total.get(name, 0) + count
-        return totals
+        return self._rooms.used()
+
+    @property
+    def nodes_version(self) -> int:
+        """A number that rises when a node is another than before, and not with its heartbeats."""
+        return self._rooms_now().version
+
+    def room(self, needs: PodNeeds, occupied: frozenset[str], namespace: str) -> Room:
+        """Count how many more Pods with these needs fit; see `room_for`.
+
+        Args:
+            needs: What one Pod asks.
+            occupied: Nodes on which a Pod of the same target is already.
+            namespace: Where the target lies.
+        """
+        rooms = self._rooms_now()
+        if not needs.claims:
+            return rooms.room(needs, occupied)
+        nodes = (each.node for each in self.nodes.all())
+        return room_for(needs, nodes, rooms.used(), occupied, self.devices.count(namespace, needs))
+
+    def no_node_left(self, needs: PodNeeds, occupied: frozenset[str]) -> Room | None:
+        """Return that there is no room when anti-affinity alone leaves none, else `None`."""
+        return self._rooms_now().full(needs, occupied)
 
     def budget_over(self, namespace: str, labels: Mapping[str, str]) -> BudgetObject | None:
         """Return the tightest disruption budget over Pods with these labels, if there is one."""
-        covering = [
-            each
-            for each in self.budgets.all()
-            if each.namespace == namespace and each.covers(labels)
-        ]
+        covering = [each for each in self.budgets.group((namespace, "")) if each.covers(labels)]
         return min(covering, key=lambda each: (each.allowed, each.name), default=None)
 
     def quotas_in(self, namespace: str) -> tuple[Quota, ...] | None:
@@ -200,17 +218,33 @@ class Surroundings:
 
     def _account(self, before: BoundPod | None, after: BoundPod | None) -> None:
         if before is not None:
-            pods = self._used.get(before.node, {})
+            pods = self._pods_on.get(before.node, {})
             pods.pop((before.namespace, before.name), None)
             if not pods:
-                self._used.pop(before.node, None)
+                self._pods_on.pop(before.node, None)
         if after is not None:
-            pods = self._used.setdefault(after.node, {})
+            pods = self._pods_on.setdefault(after.node, {})
             pods[(after.namespace, after.name)] = after.requests
+        for node in {each.node for each in (before, after) if each is not None}:
+            self._rooms.see_used(node, _total(self._pods_on.get(node, {}).values()))
+
+    def _rooms_now(self) -> Rooms:
+        if self._nodes_taken_over != self.nodes.changes:
+            self._rooms.see_nodes(each.node for each in self.nodes.all())
+            self._nodes_taken_over = self.nodes.changes
+        return self._rooms
 
     def _tell(self, namespace: str, name: str) -> None:
         for listener in self._policy_listeners:
             listener(namespace, name)
+
+
+def _total(requests: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in requests:
+        for name, count in each.items():
+            total[name] = total.get(name, 0) + count
+    return total
 
 
 def trim_node(body: Json) -> NodeObject:

@@ -10,7 +10,7 @@ from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.engine.flags import shutdown_timeout_seconds
 from ridgeline.engine.version import version_of_image
-from ridgeline.policy.placement import Room, no_node_left, room_for
+from ridgeline.policy.placement import Room
 from ridgeline.policy.quota import quota_room
 from ridgeline.policy.roll_neighbours import ProtectedPod
 from ridgeline.policy.roll_plan import RollPlan
@@ -77,22 +77,15 @@ def roll_plan(
 
 def _room(target: ResolvedTarget, pods: tuple[PodObject, ...], around: Surroundings | None) -> Room:
     deployment, needs = target.deployment, target.deployment.shape.needs
-    occupied = frozenset(pod.node for pod in pods if pod.node is not None)
     unknown = Room(
         pods=None, why="free GPUs cannot be counted without the right to read nodes and all Pods"
     )
     if around is None or not around.nodes_readable:
         return unknown
-    nodes = tuple(each.node for each in around.nodes.all())
+    occupied = frozenset(pod.node for pod in pods if pod.node is not None)
     if not around.sees_all_pods:
-        return no_node_left(needs, nodes, occupied) or unknown
-    return room_for(
-        needs,
-        nodes,
-        around.used(),
-        occupied,
-        around.devices.count(deployment.namespace, needs) if needs.claims else None,
-    )
+        return around.no_node_left(needs, occupied) or unknown
+    return around.room(needs, occupied, deployment.namespace)
 
 
 def _quota(target: ResolvedTarget, around: Surroundings | None) -> Room:

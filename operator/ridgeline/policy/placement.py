@@ -170,12 +170,19 @@ def no_node_left(needs: PodNeeds, nodes: Iterable[Node], occupied: frozenset[str
         nodes: All nodes.
         occupied: Nodes on which a Pod of the same target is already.
     """
-    suitable = [node.name for node in nodes if needs.allows(node)]
-    if not (needs.alone_on_node and suitable and occupied.issuperset(suitable)):
+    if not needs.alone_on_node:
         return None
+    suitable = [node.name for node in nodes if needs.allows(node)]
+    if not (suitable and occupied.issuperset(suitable)):
+        return None
+    return all_taken(len(suitable))
+
+
+def all_taken(suitable: int) -> Room:
+    """Return that anti-affinity leaves none of so many suitable nodes."""
     return Room(
         pods=0,
-        why=f"{len(suitable)} suitable nodes have room for 0 more Pods (each has one already, and "
+        why=f"{suitable} suitable nodes have room for 0 more Pods (each has one already, and "
         "the Pods' required anti-affinity lets no two share a node)",
         gpu_helps=False,
     )
@@ -205,28 +212,54 @@ def room_for(
         why = devices.why if devices is not None else "nothing is known of them"
         return Room(pods=None, why=f"not known: the Pods claim devices (DRA), and {why}")
     if not needs.requests and not needs.claims:
-        return Room(pods=None, why="the Pods ask for no GPU, so none is counted")
+        return UNCOUNTED
     claimed = devices if needs.claims else None
     suitable = [node for node in nodes if needs.allows(node)]
-    pods = 0
-    for node in suitable:
-        if needs.alone_on_node and node.name in occupied:
-            continue
-        here = _fitting(node, needs, used.get(node.name, {}), claimed)
-        pods += min(max(here, 0), 1) if needs.alone_on_node else max(here, 0)
+    pods = sum(
+        places_on(node, needs, used.get(node.name, {}), claimed)
+        for node in suitable
+        if not (needs.alone_on_node and node.name in occupied)
+    )
+    return counted_room(needs, len(suitable), pods, claimed)
+
+
+UNCOUNTED: Final = Room(pods=None, why="the Pods ask for no GPU, so none is counted")
+
+
+def counted_room(
+    needs: PodNeeds, suitable: int, pods: int, claimed: DeviceCount | None = None
+) -> Room:
+    """Return a count in words.
+
+    Args:
+        needs: What one Pod asks.
+        suitable: Nodes that the scheduler would consider.
+        pods: Pods that they have room for.
+        claimed: The count of claimed devices that went into it.
+    """
     asked = ", ".join(f"{count} × {name}" for name, count in sorted(needs.requests.items()))
     if claimed is not None:
         asked = f"{asked}, {claimed.why}" if asked else claimed.why
     return Room(
-        pods=pods,
-        why=f"{len(suitable)} suitable nodes have room for {pods} more Pods ({asked} each)",
+        pods=pods, why=f"{suitable} suitable nodes have room for {pods} more Pods ({asked} each)"
     )
+
+
+def places_on(
+    node: Node, needs: PodNeeds, used: Mapping[str, int], devices: DeviceCount | None = None
+) -> int:
+    """Return how many Pods more a suitable node takes that has none of the target yet.
+
+    It is what the node has the GPUs and the claimed devices for, and one at most where no two
+    share a node.
+    """
+    here = max(0, _fitting(node, needs, used, devices))
+    return min(here, 1) if needs.alone_on_node else here
 
 
 def _fitting(
     node: Node, needs: PodNeeds, used: Mapping[str, int], devices: DeviceCount | None
 ) -> int:
-    """Return how many Pods more a node has the GPUs and the claimed devices for."""
     counts = [
         (node.allocatable.get(name, 0) - used.get(name, 0)) // count
         for name, count in needs.requests.items()

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from ridgeline.cluster.devices import (
-    ChangingShelf,
     Devices,
     SliceObject,
     trim_claim,
@@ -14,6 +13,7 @@ from ridgeline.cluster.devices import (
     trim_template,
 )
 from ridgeline.cluster.shape import trim_shape
+from ridgeline.cluster.store import Shelf
 from ridgeline.policy.devices import Selector
 from ridgeline.policy.placement import PodClaim, PodNeeds
 from tests.unit.cluster.device_bodies import (
@@ -246,11 +246,13 @@ class TestCount:
         assert devices.count("ns", NEEDS).pods == {"n": 2}
 
 
-def test_a_shelf_that_counts_its_changes_is_a_shelf() -> None:
-    shelf: ChangingShelf[SliceObject] = ChangingShelf()
+def test_a_shelf_counts_what_changed_it() -> None:
+    shelf: Shelf[SliceObject] = Shelf()
     item = trim_slice(slice_body("s"))
     assert shelf.put(item)
     assert not shelf.put(item)
     assert shelf.get(("", "s")) == item
     assert shelf.drop(("", "s"), item.uid) == item
+    assert shelf.changes == 2
+    assert shelf.lay_over(shelf.listing_started(), [trim_slice(slice_body("other"))])
     assert shelf.changes == 3
