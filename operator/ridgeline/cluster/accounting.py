@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Final, Protocol, cast
 
 import aiohttp
-from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+from aiohttp import ClientHandlerType, ClientMiddlewareType, ClientRequest, ClientResponse
 from yarl import URL
 
 NO_ANSWER: Final = "none"
@@ -109,7 +109,11 @@ def call_of(method: str, url: URL) -> tuple[str, str, str]:
 
 
 def watched_session(
-    observer: ApiObserver | None, *, ssl: Any, headers: dict[str, str]
+    observer: ApiObserver | None,
+    *,
+    ssl: Any,
+    headers: dict[str, str],
+    around: ClientMiddlewareType | None = None,
 ) -> aiohttp.ClientSession:
     """Return a session for watch streams, whose calls and signs of life are told.
 
@@ -117,10 +121,15 @@ def watched_session(
         observer: Is told of them, where there is one.
         ssl: TLS context: whom to trust, and the client's own certificate.
         headers: Sent with every request; they hold the token.
+        around: What else stands around each call, further out than what tells of it.
     """
     return aiohttp.ClientSession(
         # A stream for each kind and namespace: no limit on how many are open at once.
         connector=aiohttp.TCPConnector(limit=0, ssl=ssl),
         headers=headers,
-        middlewares=() if observer is None else (Accounting(observer),),
+        middlewares=tuple(
+            each
+            for each in (around, None if observer is None else Accounting(observer))
+            if each is not None
+        ),
     )

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -29,6 +30,7 @@ from ridgeline.cluster.errors import (
     UnavailableError,
 )
 from ridgeline.cluster.kubeconfig import UNUSABLE, check_kubeconfig, unusable
+from ridgeline.cluster.renewal import Renewal
 
 APPLY: Final = "application/apply-patch+yaml; charset=utf-8"
 """Content type of server-side apply. The parameter makes the client send our bytes as they are."""
@@ -85,10 +87,12 @@ class KubernetesApi:
             ClusterError: There is neither a usable kubeconfig nor a service account.
         """
         configuration = await _configuration(kubeconfig)
-        if observer is not None:
-            configuration.client_session_kwargs = {"middlewares": (Accounting(observer),)}
+        renewal = renewal_of(kubeconfig, configuration)
+        counted = () if observer is None else (Accounting(observer),)
+        configuration.client_session_kwargs = {"middlewares": (renewal, *counted)}
         try:
             client = ApiClient(configuration=configuration)
+            renewal.guard(client.rest_client.ssl_context)
         except (OSError, ValueError) as error:
             raise ClusterError(
                 f"cannot connect to Kubernetes: the certificates or keys of "
@@ -207,6 +211,16 @@ class KubernetesApi:
             if not token:
                 return
             parameters["continue"] = token
+
+
+def renewal_of(kubeconfig: str | None, in_use: Configuration | None = None) -> Renewal:
+    """Return what reads the credentials of a connection anew when they are refused.
+
+    Args:
+        kubeconfig: Where they stand; `None` for the Pod's service account.
+        in_use: Those of the connection; without, its token is left to who made the connection.
+    """
+    return Renewal(partial(_configuration, kubeconfig), in_use)
 
 
 async def _configuration(kubeconfig: str | None) -> Configuration:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import kopf
 
 from ridgeline.cluster.accounting import ApiObserver, watched_session
-from ridgeline.cluster.api import Credentials, KubernetesApi
+from ridgeline.cluster.api import Credentials, KubernetesApi, renewal_of
 from ridgeline.cluster.needed import needed_kinds
 from ridgeline.cluster.neighbours import trim_autoscaler, trim_quota
 from ridgeline.cluster.objects import trim_deployment, trim_pod, trim_serving
@@ -53,7 +53,7 @@ def watch_registry(
 
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.AiohttpSession:
-        return _session(await KubernetesApi.credentials(kubeconfig), observer)
+        return _session(await KubernetesApi.credentials(kubeconfig), observer, kubeconfig)
 
     servings, deployments = (GROUP, VERSION, SERVING_PLURAL), ("apps", "v1", "deployments")
     _follow(registry, servings, trim_serving, store.put_serving, store.drop_serving)
@@ -75,17 +75,21 @@ class _Session(kopf.AiohttpSession):
 
     told: kopf.ConnectionInfo = field(repr=False)
     observer: ApiObserver | None = field(compare=False, repr=False)
+    kubeconfig: str | None = field(compare=False, repr=False)
     aiohttp_session: Any = field(init=False, compare=False, repr=False)
 
     def __getattr__(self, name: str) -> Any:
         if name != "aiohttp_session":
             raise AttributeError(name)
-        return watched_session(
-            self.observer, ssl=self.told.as_ssl_context(), headers=self.told.as_http_headers()
-        )
+        renewal, context = renewal_of(self.kubeconfig), self.told.as_ssl_context()
+        renewal.guard(context)
+        headers = self.told.as_http_headers()
+        return watched_session(self.observer, ssl=context, headers=headers, around=renewal)
 
 
-def _session(credentials: Credentials, observer: ApiObserver | None) -> _Session:
+def _session(
+    credentials: Credentials, observer: ApiObserver | None, kubeconfig: str | None = None
+) -> _Session:
     told = kopf.ConnectionInfo(
         server=credentials.server,
         ca_path=credentials.ca_path,
@@ -94,7 +98,7 @@ def _session(credentials: Credentials, observer: ApiObserver | None) -> _Session
         certificate_path=credentials.certificate_path,
         private_key_path=credentials.private_key_path,
     )
-    return _Session(server=credentials.server, told=told, observer=observer)
+    return _Session(server=credentials.server, told=told, observer=observer, kubeconfig=kubeconfig)
 
 
 def _follow_surroundings(registry: kopf.OperatorRegistry, around: Surroundings) -> None:
