@@ -1,0 +1,224 @@
+"""Watches one operator process of benchmarks/scale.py: its start, its coming to rest, its ticks."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import orjson
+
+from benchmarks.scale_answers import Answers, Asked
+from benchmarks.scale_process import Journal, Usage, first_statuses, usage_of
+from ridgeline.terms.names import SERVING_PLURAL
+from tests.cluster.errors import ClusterError
+from tests.cluster.progress import Progress
+from tests.scene.operator_process import OperatorProcess
+
+DECODERS: Final[Mapping[str, Callable[[bytes], object]]] = {
+    "orjson": orjson.loads,
+    "msgspec": msgspec.json.decode,
+}
+_ROUNDS: Final = 3
+_LOOK_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What is measured, and how.
+
+    Attributes:
+        sizes: Servings, ascending.
+        replicas: Of each serving.
+        tick_seconds: Of the operator.
+        window_seconds: Of the operator's rates.
+        scrape_seconds: Of Prometheus.
+        ticks: How many are looked at; a multiple of five, so that slow queries count as often as
+            they are asked.
+        quiet_ticks: Without a write, after which the operator is at rest.
+        patience_seconds: For each start, and for each coming to rest.
+        live: Whether Prometheus answers the operator itself.
+    """
+
+    sizes: tuple[int, ...]
+    replicas: int
+    tick_seconds: float = 15.0
+    window_seconds: int = 120
+    scrape_seconds: float = 15.0
+    ticks: int = 10
+    quiet_ticks: int = 6
+    patience_seconds: float = 1800.0
+    live: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """How a start went.
+
+    Attributes:
+        seconds: From the start of the process to the last first status.
+        cpu_seconds: Of the process in that time.
+    """
+
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ticks:
+    """Whole ticks at rest, from the first query of one to that of another.
+
+    Attributes:
+        number: How many.
+        began: Epoch seconds.
+        ended: Epoch seconds.
+        cpu_seconds: Of the operator, in all of them together.
+        wall_seconds: Of all phases of one tick, as the operator tells it.
+        asked: What it asked Prometheus for.
+        usage: Of the operator at the end.
+    """
+
+    number: int
+    began: float
+    ended: float
+    cpu_seconds: float
+    wall_seconds: float
+    asked: Asked
+    usage: Usage
+
+
+class Watcher:
+    """Watches one operator from outside: nothing is asked of it while its ticks are measured."""
+
+    def __init__(
+        self, operator: OperatorProcess, answers: Answers, journal: Journal, tick_query: str
+    ) -> None:
+        self._operator = operator
+        self._answers = answers
+        self._journal = journal
+        self._tick_query = tick_query
+        self._began = time.time()
+
+    def see_start(self, servings: int, patience_seconds: float, progress: Progress) -> Start:
+        """Wait until every serving has a status.
+
+        Raises:
+            ClusterError: That takes too long, or the operator ended.
+        """
+        with progress.step(f"first statuses of {servings} servings"):
+            end = self._began + patience_seconds
+            while len(found := first_statuses(self._journal.calls(), SERVING_PLURAL)) < servings:
+                self._check(end, f"{len(found)} of {servings} servings have a status")
+                time.sleep(1.0)
+        return Start(
+            seconds=max(found.values()) - self._began, cpu_seconds=self._usage().cpu_seconds
+        )
+
+    def see_rest(
+        self, quiet_ticks: int, window_seconds: float, patience_seconds: float, progress: Progress
+    ) -> None:
+        """Wait until two rate windows are over and nothing was written for a number of ticks.
+
+        The first window teaches what the profile does here, which is written into the statuses.
+
+        Raises:
+            ClusterError: That takes too long, or the operator ended.
+        """
+        end, settled = time.time() + patience_seconds, self._began + 2 * window_seconds
+        written = self._writes()
+        since = self._answers.times_asked(self._tick_query)
+        with progress.step("at rest"):
+            while (
+                time.time() < settled
+                or self._answers.times_asked(self._tick_query) < since + quiet_ticks
+            ):
+                self._check(end, f"it has written {written} times and does not come to rest")
+                time.sleep(1.0)
+                if self._writes() != written:
+                    written = self._writes()
+                    since = self._answers.times_asked(self._tick_query)
+
+    def see_ticks(self, number: int, patience_seconds: float) -> Ticks:
+        """Measure whole ticks.
+
+        Raises:
+            ClusterError: They take too long, or the operator ended.
+        """
+        before = self._spent()
+        end = time.time() + patience_seconds
+        self._wait_for_ticks(1, end)
+        self._answers.count_anew()
+        began, used = time.time(), self._usage()
+        self._wait_for_ticks(number, end)
+        ended, usage = time.time(), self._usage()
+        asked = self._answers.count_anew()
+        after = self._spent()
+        return Ticks(
+            number=number,
+            began=began,
+            ended=ended,
+            cpu_seconds=usage.cpu_seconds - used.cpu_seconds,
+            wall_seconds=(after[0] - before[0]) / max(1.0, after[1] - before[1]),
+            asked=asked,
+            usage=usage,
+        )
+
+    def _wait_for_ticks(self, number: int, end: float) -> None:
+        goal = self._answers.times_asked(self._tick_query) + number
+        while self._answers.times_asked(self._tick_query) < goal:
+            self._check(end, f"{number} ticks have not ended")
+            time.sleep(_LOOK_SECONDS)
+
+    def _spent(self) -> tuple[float, float]:
+        """Seconds of all phases of all ticks, and how many ticks there were."""
+        told = self._operator.metrics(phase="read")
+        whole = self._operator.metrics()
+        return whole["ridgeline_tick_seconds_sum"], told["ridgeline_tick_seconds_count"]
+
+    def _writes(self) -> int:
+        return sum(1 for each in self._journal.calls() if each.writes and not each.on_lease)
+
+    def _usage(self) -> Usage:
+        return usage_of(self._operator.pid)
+
+    def _check(self, end: float, what: str) -> None:
+        if not self._operator.running:
+            raise ClusterError(f"the operator ended: {self._operator.log_tail()}")
+        if time.time() > end:
+            raise ClusterError(f"{what}: {self._operator.log_tail()}")
+
+
+def bare_decoding(
+    bodies: Mapping[str, bytes], asked: Asked, clock: Callable[[], float] = time.thread_time
+) -> tuple[str, float]:
+    """The fastest decoder, and its CPU seconds for all answers, as often as they were given.
+
+    Args:
+        bodies: Answer by PromQL.
+        asked: How often each was asked for.
+        clock: CPU seconds of this thread.
+    """
+
+    def whole(decode: Callable[[bytes], object]) -> float:
+        seconds = 0.0
+        for promql, times in asked.queries.items():
+            began = clock()
+            decode(bodies[promql])
+            seconds += times * (clock() - began)
+        return seconds
+
+    taken = {
+        name: statistics.median(whole(decode) for _ in range(_ROUNDS))
+        for name, decode in DECODERS.items()
+    }
+    best = min(taken, key=lambda name: taken[name])
+    return best, taken[best]
+
+
+def load_average() -> float:
+    """Processes that wanted to run, mean of the last quarter of an hour."""
+    return os.getloadavg()[2]
