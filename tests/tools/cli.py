@@ -13,6 +13,7 @@ import typer
 
 from ridgeline.cli import kubectl
 from ridgeline.cli import main as ridgeline
+from ridgeline.cli.help_parts import USUAL_STATUSES, HelpParts, folded
 from tests.tools.page import cell, run
 
 MODULE: Final = "tests.tools.cli"
@@ -23,11 +24,14 @@ HEADING: Final = """\
 # Commands
 
 Two programs are installed: `ridgeline`, and `kubectl-ridgeline`, which kubectl finds on the `PATH`
-and runs as `kubectl ridgeline`. Both show their help with `--help` or `-h`, and end with status 0
-when all went well, 1 with one line on standard error when something went wrong, and 2 for wrong
-usage. A file that cannot be read is wrong usage too: it is not there, may not be read, or is not in
-its form (YAML, JSON, CSV, a record). `ridgeline run` and `ridgeline check` alone end with 1 for
-their configuration, as for everything that keeps them from their work.
+and runs as `kubectl ridgeline`. Both show their help, with examples and exit statuses, when they
+are given `--help` or `-h`.
+
+Unless a command says otherwise, it ends with status 0 when all went well, 1 with one line on
+standard error when it could not be done, and 2 for wrong usage. A file that cannot be read is wrong
+usage too: it is not there, may not be read or written, or is not in its form (YAML, JSON, CSV, a
+record). `ridgeline run` and `ridgeline check` alone end with 1 for their configuration, as for
+everything that keeps them from their work. An interrupt (Ctrl-C) ends a command with 130.
 
 `ridgeline --install-completion` lets the shell complete commands, options and names (bash, zsh,
 fish, PowerShell); `kubectl-ridgeline --install-completion` does so for that name. kubectl 1.26 and
@@ -75,16 +79,33 @@ def _commands(group: Any) -> list[tuple[str, Any]]:
 def _section(title: str, command: Any) -> list[str]:
     if not command.help:
         raise ValueError(f"{title} has no help: give its function a docstring")
-    lines = [f"## {title}", "", cell(command.help), ""]
+    lines = [f"## {title}", "", command.help, ""]
+    if not command.parts.examples:
+        raise ValueError(f"{title} has no examples: give its docstring a part Examples:")
     if command.context_settings.get("ignore_unknown_options"):
         if title not in PASSED_ON:
             raise ValueError(f"{title} passes its arguments on: name its page in PASSED_ON")
-        return [*lines, f"Its arguments are told in {PASSED_ON[title]}.", ""]
+        lines += [f"Its arguments are told in {PASSED_ON[title]}.", ""]
+        return [*lines, *_examples(command.parts), *_statuses(command.parts)]
     if not command.params:
-        return [*lines, f"    {title}", ""]
+        return [*lines, f"    {title}", "", *_examples(command.parts), *_statuses(command.parts)]
     lines += [f"    {_usage(title, command)}", ""]
     lines += ["| Argument or option | Default | Meaning |", "| --- | --- | --- |"]
-    return [*lines, *(_row(title, each) for each in command.params), ""]
+    rows = (_row(title, each) for each in command.params)
+    return [*lines, *rows, "", *_examples(command.parts), *_statuses(command.parts)]
+
+
+def _examples(parts: HelpParts) -> list[str]:
+    heading = "Example:" if len(parts.examples) == 1 else "Examples:"
+    shown = [f"    {line}" for each in parts.examples for line in folded(each).splitlines()]
+    return [heading, "", *shown, ""]
+
+
+def _statuses(parts: HelpParts) -> list[str]:
+    """Statuses that are not those which the head of the page tells."""
+    if parts.statuses == USUAL_STATUSES:
+        return []
+    return ["Exit status:", "", *(f"- {each}" for each in parts.statuses), ""]
 
 
 def _usage(title: str, command: Any) -> str:

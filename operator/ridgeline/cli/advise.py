@@ -10,36 +10,18 @@ import typer
 from ridgeline.cli import advise_complete as complete
 from ridgeline.cli.advise_facts import Advised, advised
 from ridgeline.cli.advise_inputs import Typed, inputs_of
-from ridgeline.cli.advise_output import AdviceForm, draw_advice, print_advice, print_serving
+from ridgeline.cli.advise_output import draw_advice, print_advice, print_serving
 from ridgeline.cli.advise_question import AdviseError, AdviseInputs
 from ridgeline.cli.advise_repeat import repeated
 from ridgeline.cli.cutoff_flags import FlagError, check_label, check_object_name
 from ridgeline.cli.cutoff_output import PlotFile, check_plot
 from ridgeline.cli.model_files import ModelFileError
+from ridgeline.cli.output import Output
 from ridgeline.costmodel.acceptance import Task
 from ridgeline.costmodel.cost import HEADROOM, MOST_REPLICAS
 from ridgeline.render.plots import PlotsNeedMatplotlibError
 from ridgeline.settings.advise_stanza import StanzaError, Wanted, serving_stanza
 from ridgeline.terms.precision import Precision
-
-EPILOG: Final = """\
-Examples:
-
-ridgeline advise --model meta-llama/Llama-3.3-70B-Instruct --accelerator H100 --tensor-parallel 4
---precision FP8 --vllm 0.24.0 --method Eagle3 --method NGram
-
-ridgeline advise --model ./config.json --accelerator L4 --method Eagle3:3 --acceptance 0.7,0.5,0.3
---plot advice.html
-
-ridgeline advise --model Qwen/Qwen3-32B --accelerator H200 --method Eagle3 --load 40req/s
---prompt-tokens 900 --output-tokens 300 --gpu-price 3.5
-
-ridgeline advise --model Qwen/Qwen3-32B --accelerator H200 --method Eagle3 -o yaml | kubectl apply
---dry-run=server -f -
-
-Exit status: 0 when there is advice, also when it is no; 1 when nothing can be advised, with one
-line that says why; 2 for wrong usage.
-"""
 
 _CONCURRENCY: Final = 8.0
 
@@ -171,9 +153,9 @@ def advise(  # noqa: PLR0913 (one parameter for each option)
         bool, typer.Option("--in-engine", help="Put the in-engine schedule into -o yaml.")
     ] = False,
     output: Annotated[
-        AdviceForm,
+        Output,
         typer.Option("--output", "-o", help="yaml is a SpeculativeServing ready to apply."),
-    ] = AdviceForm.TABLE,
+    ] = Output.TABLE,
     plot: PlotFile = None,
 ) -> None:
     """Advise on speculation for a model on a GPU, before anything is installed.
@@ -181,6 +163,19 @@ def advise(  # noqa: PLR0913 (one parameter for each option)
     Speed-up by concurrency and context, cut-offs with their uncertainty, the best lookahead, the
     in-engine schedule, memory, first token, capacity, cost, and a verdict with the checks behind
     it. Nothing is asked of a cluster, and no GPU is needed.
+
+    Examples:
+      ridgeline advise --model ./config.json --accelerator L4 --method Eagle3:3
+          --acceptance 0.7,0.5,0.3 --plot advice.html
+      ridgeline advise --model Qwen/Qwen3-32B --accelerator H200 --method Eagle3 --load 40req/s
+          --prompt-tokens 900 --output-tokens 300 --gpu-price 3.5
+      ridgeline advise --model Qwen/Qwen3-32B --accelerator H200 --method Eagle3 -o yaml
+          | kubectl apply --dry-run=server -f -
+
+    Exit status:
+      0 when there is advice, also when it is no.
+      1 when nothing can be advised, with one line on standard error that says why.
+      2 for wrong usage, a file that cannot be read among it.
     """
     typed = Typed(
         model=model,
@@ -218,10 +213,10 @@ def advise(  # noqa: PLR0913 (one parameter for each option)
         _fail(str(error), status=1)
 
 
-def _put_out(typed: Typed, serving: _Serving, output: AdviceForm, plot: Path | None) -> None:
+def _put_out(typed: Typed, serving: _Serving, output: Output, plot: Path | None) -> None:
     inputs = inputs_of(typed)
     told = advised(inputs)
-    body = _body(typed, inputs, told, serving) if output is AdviceForm.YAML else None
+    body = _body(typed, inputs, told, serving) if output is Output.YAML else None
     if plot is not None:
         draw_advice(told.report, plot)
     if body is not None:

@@ -1,17 +1,14 @@
 """Where advice goes: a page, JSON, a serving in YAML, and a file with the plot."""
 
-import json
-import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import typer
 import yaml
-from rich.console import Console
 
 from ridgeline.cli.cutoff_flags import FlagError
+from ridgeline.cli.output import Output, dump, show
 from ridgeline.render.advise import advice_page
 from ridgeline.render.advise_chart import advice_charts
 from ridgeline.render.advise_document import advice_document
@@ -19,26 +16,13 @@ from ridgeline.render.advise_html import advice_html
 from ridgeline.render.advise_report import AdviceReport
 from ridgeline.render.plots import png, svg
 
-_WIDTH: Final = 160
-"""Columns where nobody tells: piped output is not folded at 80."""
 
-
-class AdviceForm(StrEnum):
-    """Forms of the output."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-
-
-def print_advice(report: AdviceReport, form: AdviceForm) -> None:
+def print_advice(report: AdviceReport, output: Output) -> None:
     """Print advice for a person or for a program; colour stands on a terminal alone."""
-    if form is AdviceForm.JSON:
-        typer.echo(json.dumps(advice_document(report), indent=2, allow_nan=False))
-        return
-    width = None if sys.stdout.isatty() else _WIDTH
-    Console(width=width).print(advice_page(report, wide=form is AdviceForm.WIDE), crop=False)
+    if output.is_document:
+        dump(advice_document(report), output)
+    else:
+        show(advice_page(report, wide=output is Output.WIDE), output)
 
 
 def print_serving(body: dict[str, Any], report: AdviceReport, more: Sequence[str]) -> None:

@@ -18,12 +18,13 @@ from ridgeline.cli.calibrate_manifest import JobFlags, manifests
 from ridgeline.cli.calibrate_output import profile_text, summary
 from ridgeline.cli.calibrate_plan import BATCHES, Plan, plan_of_flags, program
 from ridgeline.cli.cutoff_flags import FlagError, check_accelerator, check_label, check_object_name
+from ridgeline.cli.plain import PlainCommand, PlainGroup
 from ridgeline.settings.accelerators import load_catalogue
 from ridgeline.settings.calibration_grid import Grid, GridError, fit_grid, read_grid
 from ridgeline.terms.precision import Precision
 
 app = typer.Typer(
-    help="Measure step times on a GPU with vLLM, and fit the cost model's constants to them.",
+    cls=PlainGroup,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -56,7 +57,17 @@ EngineArguments = Annotated[
 _INTERRUPTED: Final = 130
 
 
-@app.command()
+@app.callback()
+def main() -> None:
+    """Measure step times on a GPU with vLLM, and fit the cost model's constants to them.
+
+    Examples:
+      ridgeline calibrate measure --model Qwen/Qwen3-8B --out grid.json
+      ridgeline calibrate fit grid.json --out h100.yaml
+    """
+
+
+@app.command(cls=PlainCommand)
 def measure(  # noqa: PLR0913 (one parameter for each option)
     model: Model,
     out: Annotated[Path, typer.Option(help="File to write the grid to.")],
@@ -77,6 +88,18 @@ def measure(  # noqa: PLR0913 (one parameter for each option)
 
     Weights are random, so that only the model's configuration is needed. vLLM starts once for each
     lookahead; how far it has come is told on standard error.
+
+    Examples:
+      ridgeline calibrate measure --model Qwen/Qwen3-8B --out grid.json
+      ridgeline calibrate measure --model meta-llama/Llama-3.1-8B-Instruct
+          --draft yuhuili/EAGLE3-LLaMA3.1-Instruct-8B --method eagle3 --lookaheads 0,1,3,5
+          --out grid.json
+
+    Exit status:
+      0 when the grid was written.
+      1 when vLLM did not measure it.
+      2 for wrong usage.
+      130 when interrupted.
     """
     try:
         plan = plan_of_flags(
@@ -146,7 +169,7 @@ def _run(plan: Plan, python: str) -> str:
     return text
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def manifest(  # noqa: PLR0913 (one parameter for each option)
     image: Annotated[str, typer.Option(help="vLLM image, the one that serves.")],
     model: Model,
@@ -177,8 +200,12 @@ def manifest(  # noqa: PLR0913 (one parameter for each option)
 ) -> None:
     """Print a Job that measures in a cluster; its log ends with the grid.
 
-    `ridgeline calibrate manifest … | kubectl apply -f -`, then
-    `kubectl logs job/ridgeline-calibrate | ridgeline calibrate fit -`.
+    Apply it, and fit what its log ends with once it is done.
+
+    Examples:
+      ridgeline calibrate manifest --image vllm/vllm-openai:v0.24.0 --model Qwen/Qwen3-8B
+          -n inference | kubectl apply -f -
+      kubectl logs -n inference job/ridgeline-calibrate | ridgeline calibrate fit -
     """
     try:
         check_label("--name", name)
@@ -230,7 +257,7 @@ def _labels(texts: list[str]) -> dict[str, str]:
     return found
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def fit(
     grid: Annotated[str, typer.Argument(help="File with the grid, or a Job's log; - for stdin.")],
     accelerator: Annotated[
@@ -242,7 +269,17 @@ def fit(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write; else standard output.")] = None,
 ) -> None:
-    """Fit the cost model's constants to a grid, and write them as an AcceleratorProfile."""
+    """Fit the cost model's constants to a grid, and write them as an AcceleratorProfile.
+
+    Examples:
+      ridgeline calibrate fit grid.json --out h100.yaml
+      kubectl logs job/ridgeline-calibrate | ridgeline calibrate fit - --accelerator h100-sxm
+
+    Exit status:
+      0 when the profile was written.
+      1 when the grid is too small, or no constants fit it.
+      2 for wrong usage, a grid that cannot be read among it.
+    """
     try:
         measured = _grid(grid)
         name = accelerator or _known_as(measured.device)

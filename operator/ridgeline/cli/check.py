@@ -8,13 +8,14 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol
 
 import typer
 
 from ridgeline import __version__
+from ridgeline.cli.output import Output, OutputForm, dump
 from ridgeline.cluster.api import KubernetesApi, path_of
 from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.controller.clock import system_clock
@@ -82,10 +83,20 @@ def check(
         str | None,
         typer.Option(help="The operator's Deployment, in the Lease's namespace; must be ready."),
     ] = None,
+    output: OutputForm = Output.TABLE,
 ) -> None:
     """Ask whether an installation fits together: CRDs, telemetry, versions.
 
-    It changes nothing, and ends with status 1 when something is not right.
+    It changes nothing.
+
+    Examples:
+      ridgeline check --config config.yaml --kubeconfig ~/.kube/config
+      kubectl exec -n ridgeline deploy/ridgeline -- ridgeline check
+
+    Exit status:
+      0 when everything is right.
+      1 when something is not, or cannot be asked, the configuration among it.
+      2 for wrong usage.
     """
     expected = Expected(version=expect_version, deployment=deployment)
     try:
@@ -94,8 +105,11 @@ def check(
     except (InvalidConfigError, ClusterError) as error:
         typer.echo(f"ridgeline check: {error}", err=True)
         sys.exit(1)
-    for each in findings:
-        typer.echo(f"{'ok  ' if each.right else 'FAIL'}  {each.asked}: {each.told}")
+    if output.is_document:
+        dump([asdict(each) for each in findings], output)
+    else:
+        for each in findings:
+            typer.echo(f"{'ok  ' if each.right else 'FAIL'}  {each.asked}: {each.told}")
     sys.exit(0 if all(each.right for each in findings) else 1)
 
 

@@ -26,7 +26,7 @@ from ridgeline.cli.cutoff_flags import (
     profiles_of_flags,
     version_of_flag,
 )
-from ridgeline.cli.cutoff_output import AsJson, Output, PlotFile, check_plot, put_out
+from ridgeline.cli.cutoff_output import AsJson, PlotFile, check_plot, put_out
 from ridgeline.cli.options import (
     GpuName,
     ManifestFiles,
@@ -35,7 +35,7 @@ from ridgeline.cli.options import (
     SpannedGpus,
     WeightPrecision,
 )
-from ridgeline.cli.output import Form
+from ridgeline.cli.output import Output, OutputForm
 from ridgeline.controller.basis import Knowledge
 from ridgeline.engine.flags import precision_hint
 from ridgeline.engine.served_model import ServedModel
@@ -87,13 +87,23 @@ def cutoff(  # noqa: PLR0913 (one parameter for each option)
         typer.Option("--engine-version", "--vllm", help="Version of vLLM, such as 0.24.0."),
     ] = None,
     as_json: AsJson = False,
-    output: Output = Form.TABLE,
+    output: OutputForm = Output.TABLE,
     plot: PlotFile = None,
 ) -> None:
     """Print which profile is best at which concurrency, how sure that is, and why.
 
     From files with a serving, or from --model, --accelerator and --profile. Nothing is asked of a
     cluster. With files, options replace what the files say.
+
+    Examples:
+      ridgeline cutoff --file serving.yaml --file deployment.yaml
+      ridgeline cutoff --model meta-llama/Llama-3.3-70B-Instruct --accelerator h100-sxm --tp 4
+          --profile eagle3:3 --acceptance 0.76,0.55,0.39 --plot cutoff.html
+
+    Exit status:
+      0 when there is a table, also when it says no.
+      1 when nothing can be predicted, with one line on standard error that says why.
+      2 for wrong usage, a file that cannot be read among it.
     """
     try:
         check_plot(plot)
@@ -114,7 +124,7 @@ def cutoff(  # noqa: PLR0913 (one parameter for each option)
             report = _of_flags(
                 model, accelerator, precision, profile or [], stated, acceptance or []
             )
-        put_out(report, as_json=as_json or output is Form.JSON, plot=plot)
+        put_out(report, Output.JSON if as_json else output, plot=plot)
     except (FlagError, UnreadableFileError) as error:
         _fail(str(error), status=2)
     except (FilesError, PlotsNeedMatplotlibError) as error:

@@ -6,8 +6,8 @@ from ridgeline.api.errors import InvalidServing
 from ridgeline.cli.connection import no_serving
 from ridgeline.cli.cutoff_facts import Stated, report_of_serving
 from ridgeline.cli.cutoff_flags import FlagError
-from ridgeline.cli.cutoff_output import AsJson, Output, PlotFile, check_plot, put_out
-from ridgeline.cli.output import Form
+from ridgeline.cli.cutoff_output import AsJson, PlotFile, check_plot, put_out
+from ridgeline.cli.output import Output, OutputForm
 from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError, RefusedError
@@ -26,18 +26,23 @@ def cutoff(
     name: ServingName,
     namespace: Namespace = None,
     as_json: AsJson = False,
-    output: Output = Form.TABLE,
+    output: OutputForm = Output.TABLE,
     plot: PlotFile = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Show which profile of a serving is best at which concurrency, how sure that is, and why.
 
     It rests on what the operator learned of the serving (its status), and reads with your rights.
+
+    Examples:
+      kubectl ridgeline cutoff llama-70b -n inference
+      kubectl ridgeline cutoff llama-70b -o json
+      kubectl ridgeline cutoff llama-70b --plot cutoff.html
     """
     try:
         check_plot(plot)
         report = asyncio.run(_report(namespace, name, kubeconfig))
-        put_out(report, as_json=as_json or output is Form.JSON, plot=plot)
+        put_out(report, Output.JSON if as_json else output, plot=plot)
     except FlagError as error:
         fail(str(error), status=2)
     except (ClusterError, PlotsNeedMatplotlibError) as error:

@@ -1,27 +1,19 @@
 """Where cut-offs go: a page, JSON, and a file with the plot."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 
 from ridgeline.cli.cutoff_flags import FlagError
-from ridgeline.cli.output import Form
+from ridgeline.cli.output import Output, dump, show
 from ridgeline.render.cutoff import cutoff_page
 from ridgeline.render.cutoff_chart import html_page, speedup_chart
 from ridgeline.render.cutoff_document import cutoff_document
 from ridgeline.render.cutoff_report import CutoffReport
 from ridgeline.render.plots import png, svg
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object with everything instead.")
-]
-Output = Annotated[
-    Form, typer.Option("--output", "-o", help="A table, or one JSON object, as --json.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="As -o json: one object with everything.")]
 PlotFile = Annotated[
     Path | None,
     typer.Option(
@@ -32,8 +24,6 @@ PlotFile = Annotated[
 ]
 
 _FORMS: Final = (".png", ".svg", ".html")
-_WIDTH: Final = 160
-"""Columns where nobody tells: piped output is not folded at 80."""
 
 
 def check_plot(file: Path | None) -> None:
@@ -46,7 +36,7 @@ def check_plot(file: Path | None) -> None:
         raise FlagError(f"--plot {file}: its name tells the form: end it in .png, .svg or .html")
 
 
-def put_out(report: CutoffReport, *, as_json: bool, plot: Path | None) -> None:
+def put_out(report: CutoffReport, output: Output, *, plot: Path | None) -> None:
     """Print a report, and draw it.
 
     Raises:
@@ -55,11 +45,10 @@ def put_out(report: CutoffReport, *, as_json: bool, plot: Path | None) -> None:
     """
     if plot is not None:
         _draw(report, plot)
-    if as_json:
-        typer.echo(json.dumps(cutoff_document(report), indent=2, allow_nan=False))
-        return
-    width = None if sys.stdout.isatty() else _WIDTH
-    Console(width=width).print(cutoff_page(report))
+    if output.is_document:
+        dump(cutoff_document(report), output)
+    else:
+        show(cutoff_page(report), output)
 
 
 def _draw(report: CutoffReport, file: Path) -> None:

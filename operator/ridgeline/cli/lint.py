@@ -20,7 +20,7 @@ from ridgeline.cli.lint_run import (
 )
 from ridgeline.controller.clock import system_clock
 from ridgeline.engine.served_model import served_model
-from ridgeline.render.lint import lint_annotations, lint_json, lint_text
+from ridgeline.render.lint import lint_annotations, lint_json, lint_text, lint_yaml
 from ridgeline.settings.preflight import words_without_profile
 
 
@@ -29,12 +29,14 @@ class Output(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    YAML = "yaml"
     GITHUB = "github"
 
 
 _FORMS: Final = {
     Output.TEXT: lint_text,
     Output.JSON: lint_json,
+    Output.YAML: lint_yaml,
     Output.GITHUB: lint_annotations,
 }
 
@@ -75,15 +77,24 @@ def lint(
     output: Annotated[
         Output,
         typer.Option(
-            "--output", "-o", help="Text, one JSON object, or annotations of GitHub workflows."
+            "--output", "-o", help="Text, JSON, YAML, or annotations of GitHub workflows."
         ),
     ] = Output.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail, too.")] = False,
 ) -> None:
     """Tell what is wrong with manifests before anything is applied or started.
 
-    Ends with status 0 when nothing is wrong, 1 on an error (with --strict on a warning, too), and 2
-    when an option or the input cannot be read. No cluster is asked.
+    No cluster is asked.
+
+    Examples:
+      ridgeline lint deployment.yaml serving.yaml
+      helm template my-release ./chart | ridgeline lint - --vllm 0.24.0
+      ridgeline lint manifests/ -o github --strict
+
+    Exit status:
+      0 when nothing is wrong.
+      1 on an error; with --strict on a warning, too.
+      2 when an option or the input cannot be read.
     """
     try:
         documents = documents_of(_once(files))

@@ -3,26 +3,16 @@
 import json
 import sys
 from enum import StrEnum
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 import yaml
 
 from ridgeline.cli.model_files import ModelFileError, read_config
+from ridgeline.cli.plain import PlainCommand, PlainGroup
 from ridgeline.settings.advise_model import AdvisedModel, NoModel, model_of_config, model_stanza
 
-app = typer.Typer(help="Describe models.", no_args_is_help=True)
-
-EPILOG: Final = """\
-Examples:
-
-ridgeline model describe ./config.json
-
-ridgeline model describe ~/models/my-llama -o json
-
-Exit status: 0 when the shape is told; 1 when the file does not tell it, with the keys that are
-missing; 2 for wrong usage.
-"""
+app = typer.Typer(cls=PlainGroup, no_args_is_help=True)
 
 
 class ModelForm(StrEnum):
@@ -34,10 +24,14 @@ class ModelForm(StrEnum):
 
 @app.callback()
 def main() -> None:
-    """Describe models."""
+    """Describe models.
+
+    Example:
+      ridgeline model describe ./config.json
+    """
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=PlainCommand)
 def describe(
     config: Annotated[
         str,
@@ -47,7 +41,17 @@ def describe(
         ModelForm, typer.Option("--output", "-o", help="yaml goes below spec of a serving.")
     ] = ModelForm.YAML,
 ) -> None:
-    """Print the model stanza of a serving, spec.model, from a checkpoint's config.json."""
+    """Print the model stanza of a serving, spec.model, from a checkpoint's config.json.
+
+    Examples:
+      ridgeline model describe ./config.json
+      ridgeline model describe ~/models/my-llama -o json
+
+    Exit status:
+      0 when the shape is told.
+      1 when the file does not tell it, with the keys that are missing.
+      2 for wrong usage, a file that cannot be read among it.
+    """
     try:
         content, name = read_config(config)
     except ModelFileError as error:

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from ridgeline.cli.output import Form
 from ridgeline.terms.precision import Precision
 
 ManifestFiles = Annotated[
@@ -32,4 +31,3 @@ WeightPrecision = Annotated[
     typer.Option(case_sensitive=False, help="Of the weights; else as the name tells, or BF16."),
 ]
 ReportFile = Annotated[Path | None, typer.Option(help="Also write a report into this file, .html.")]
-FormOption = Annotated[Form, typer.Option("--output", "-o", help="A table, or one JSON object.")]

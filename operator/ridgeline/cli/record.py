@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from ridgeline.cli.moments import moment_of
+from ridgeline.cli.plain import PlainCommand, PlainGroup
 from ridgeline.cli.prometheus_flags import check_pods, endpoint_of_flag
 from ridgeline.controller.clock import system_clock
 from ridgeline.settings.config import InvalidConfigError, OperatorConfig, load_config
@@ -24,7 +25,7 @@ from ridgeline.telemetry.record_cut import Cut, cut_record
 from ridgeline.telemetry.record_past import PastPlan, past_ticks
 from ridgeline.telemetry.record_write import write_record
 
-app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(cls=PlainGroup, context_settings={"help_option_names": ["-h", "--help"]})
 
 MOST_STEPS: Final = 1_000_000
 
@@ -72,6 +73,17 @@ def record(  # noqa: PLR0913 (one parameter for each option)
 
     What Prometheus does not tell (the target, its template, which Pods were Ready) is marked as
     unknown in the file. The operator records what it sees live when `record.directory` is set.
+
+    Examples:
+      ridgeline record --prometheus http://127.0.0.1:9090 -n inference --target llama-70b
+          --from 24h --out yesterday.jsonl.gz
+      ridgeline record --config config.yaml -n inference --pod-regex 'llama-.*'
+          --from 2026-11-29T08:00Z --to 2026-11-29T12:00Z --out morning.jsonl.gz
+
+    Exit status:
+      0 when something was recorded.
+      1 when Prometheus did not answer, or has nothing of these Pods.
+      2 for wrong usage, a configuration that cannot be read among it.
     """
     if context.invoked_subcommand is not None:
         return
@@ -106,7 +118,7 @@ def record(  # noqa: PLR0913 (one parameter for each option)
     typer.echo(f"{out}: {count} ticks from {_told(grid.start)} to {_told(grid.end)}")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def cut(
     file: Annotated[Path, typer.Argument(help="A record, or the operator's folder of them.")],
     out: Annotated[Path, typer.Option("--out", help=_OUT)],
@@ -120,7 +132,12 @@ def cut(
         str | None, typer.Option("--to", help=f"Moment of the end: {_MOMENT}; else the last tick.")
     ] = None,
 ) -> None:
-    """Cut the ticks of one serving and one time out of a record: a bug report, a test."""
+    """Cut the ticks of one serving and one time out of a record: a bug report, a test.
+
+    Example:
+      ridgeline record cut records/ --serving inference/llama-70b --from 6h --to 4h
+          --out cut.jsonl.gz
+    """
     now = system_clock()
     try:
         wanted = Cut(

@@ -1,17 +1,15 @@
 """`ridgeline replay`: what would have been decided on a record, by the code and files of today."""
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from ridgeline.cli.cutoff_files import FilesError, FromFiles, UnreadableFileError
-from ridgeline.cli.options import FormOption, ReportFile
-from ridgeline.cli.output import Form
+from ridgeline.cli.options import ReportFile
+from ridgeline.cli.output import Output, OutputForm, dump, show
 from ridgeline.cli.replay_settings import asking, files_of, is_serving
 from ridgeline.cli.replay_test import check_test, write_test
 from ridgeline.policy.facts import Problem, TargetFacts
@@ -22,8 +20,6 @@ from ridgeline.sim.replay import with_target
 from ridgeline.sim.replayed import Replay, as_recorded, replayed
 from ridgeline.telemetry.record import RecordedTick, RecordError
 from ridgeline.telemetry.record_read import read_header, read_record
-
-_WIDTH: Final = 160
 
 
 class _UsageError(ValueError):
@@ -72,13 +68,18 @@ def replay(  # noqa: PLR0913 (one parameter for each option)
         typer.Option(help="Also write a regression test, test_WORDS.py, and its record beside it."),
     ] = None,
     report: ReportFile = None,
-    output: FormOption = Form.TABLE,
+    output: OutputForm = Output.TABLE,
 ) -> None:
     """Decide a record again: what would have been decided, when, and why.
 
     What the world did stays as it was recorded: a replay does not follow where other decisions
     would have led; `ridgeline simulate` does. Without --serving the settings of the record are
     used, and what is told is where the code of today decides otherwise than was recorded.
+
+    Examples:
+      ridgeline replay records/ --name inference/llama-70b
+      ridgeline replay incident.jsonl.gz -f serving.yaml --diff edited.yaml --report replay.html
+      ridgeline replay incident.jsonl.gz --as-test tests/test_incident.py
     """
     try:
         _check(serving or [], policy, report, as_test)
@@ -237,18 +238,17 @@ def _unknown(ticks: Sequence[RecordedTick]) -> list[str]:
     return found
 
 
-def _put_out(replays: Replays, form: Form, report: Path | None) -> None:
+def _put_out(replays: Replays, output: Output, report: Path | None) -> None:
     if report is not None:
         try:
             report.write_text(report_page(replay_report(replays)), encoding="utf-8")
         except OSError as error:
-            raise RecordError(f"--report {report} cannot be written: {error.strerror}") from error
+            raise _UsageError(f"--report {report} cannot be written: {error.strerror}") from error
         typer.echo(f"report: {report}", err=True)
-    if form is Form.JSON:
-        typer.echo(json.dumps(replay_document(replays), indent=2, allow_nan=False))
-        return
-    width = None if sys.stdout.isatty() else _WIDTH
-    Console(width=width).print(replay_page(replays))
+    if output.is_document:
+        dump(replay_document(replays), output)
+    else:
+        show(replay_page(replays), output)
 
 
 def _fail(message: str, *, status: int = 1) -> NoReturn:

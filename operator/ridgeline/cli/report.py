@@ -91,7 +91,7 @@ def report(
     except ClusterError as error:
         fail(str(error))
     except OSError as error:
-        fail(f"--out {out} cannot be written: {error.strerror}")
+        fail(f"--out {out} cannot be written: {error.strerror}", status=2)
     typer.echo(f"{out}: {len(made.sections)} servings")
 
 

@@ -1,6 +1,5 @@
 """`ridgeline simulate`: what rolling would have gained, before anything is installed."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from ridgeline.cli.cutoff_facts import Stated
 from ridgeline.cli.cutoff_files import FilesError, UnreadableFileError
 from ridgeline.cli.cutoff_flags import FlagError, check_number, version_of_flag
 from ridgeline.cli.options import (
-    FormOption,
     GpuName,
     ManifestFiles,
     NamedServing,
@@ -25,7 +23,7 @@ from ridgeline.cli.options import (
     SpannedGpus,
     WeightPrecision,
 )
-from ridgeline.cli.output import Form
+from ridgeline.cli.output import Output, OutputForm, dump, show
 
 if TYPE_CHECKING:
     from ridgeline.sim.compare.play import Told
@@ -35,7 +33,6 @@ NEEDS_EXTRA: Final = (
     "simulating needs the extra simulate (numpy, numba): pip install 'ridgeline[simulate]', or "
     "pip install '.[simulate]' in a checkout"
 )
-_WIDTH: Final = 160
 PUBLISHED: Final = ("70b", "8b", "weak")
 SHAPES: Final = ("diurnal", "bursty", "flash-crowd")
 MIXES: Final = ("chat", "azure-conversation", "azure-code", "mooncake")
@@ -154,13 +151,24 @@ def simulate(  # noqa: PLR0913 (one parameter for each option)
         int | None, typer.Option(min=1, max=64, help="Processes; else one for each core.")
     ] = None,
     report: ReportFile = None,
-    output: FormOption = Form.TABLE,
+    output: OutputForm = Output.TABLE,
 ) -> None:
     """Simulate a week of traffic: ridgeline beside fixed choices, a script, and hindsight.
 
     From files with a serving, from --model, --accelerator and --profile, or from --published.
     Nothing is asked of a cluster. A week takes about half a minute of one core; with
     --single-requests, minutes.
+
+    Examples:
+      ridgeline simulate --published 8b --days 1
+      ridgeline simulate --model Qwen/Qwen3-32B --accelerator h100-sxm --tp 2 --profile eagle3:3
+          --acceptance 0.70,0.45,0.28 --report week.html
+      ridgeline simulate --file serving.yaml --file deployment.yaml --traffic requests.csv -o json
+
+    Exit status:
+      0 when it was simulated, whatever came of it.
+      1 when there is nothing to simulate, with one line on standard error that says why.
+      2 for wrong usage, a file that cannot be read among it.
     """
     try:
         _check_report(report)
@@ -246,7 +254,7 @@ def _check_report(file: Path | None) -> None:
         raise FlagError(f"--report {file}: end its name in .html")
 
 
-def _put_out(simulated: "Simulated", form: Form, report: Path | None) -> None:
+def _put_out(simulated: "Simulated", output: Output, report: Path | None) -> None:
     from ridgeline.render.report_page import report_page
     from ridgeline.render.simulation import simulation_document, simulation_page
     from ridgeline.render.simulation_report import simulation_report
@@ -256,11 +264,10 @@ def _put_out(simulated: "Simulated", form: Form, report: Path | None) -> None:
             report.write_text(report_page(simulation_report(simulated)), encoding="utf-8")
         except OSError as error:
             raise FlagError(f"--report {report} cannot be written: {error.strerror}") from error
-    if form is Form.JSON:
-        typer.echo(json.dumps(simulation_document(simulated), indent=2, allow_nan=False))
+    if output.is_document:
+        dump(simulation_document(simulated), output)
     else:
-        width = None if sys.stdout.isatty() else _WIDTH
-        Console(width=width).print(simulation_page(simulated))
+        show(simulation_page(simulated), output)
     if report is not None:
         typer.echo(f"report: {report}", err=True)
 

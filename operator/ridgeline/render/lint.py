@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
+import yaml
+
 from ridgeline.engine.findings import Severity
 from ridgeline.render.lint_report import LintReport, Remark
 
@@ -96,6 +98,12 @@ def _entry(remark: Remark) -> dict[str, Any]:
 def lint_json(report: LintReport) -> str:
     """Return the report as the text of its JSON document."""
     return json.dumps(lint_document(report), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def lint_yaml(report: LintReport) -> str:
+    """Return the same document as YAML."""
+    document = json.loads(lint_json(report))
+    return str(yaml.safe_dump(document, sort_keys=False, allow_unicode=True)).rstrip("\n")
 
 
 _COMMANDS: Final = {

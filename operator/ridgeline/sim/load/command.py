@@ -25,7 +25,7 @@ Change = tuple[float, float]
 
 def run(argv: Sequence[str]) -> int:
     """Runs one load from its command line; returns the exit code."""
-    given = _parser().parse_args(argv)
+    given = parser().parse_args(argv)
     try:
         settings = _settings(given)
     except (InvalidLoadError, OSError) as error:
@@ -40,21 +40,22 @@ def run(argv: Sequence[str]) -> int:
     return 0 if summary.answered else 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Returns what reads the command line."""
+    made = argparse.ArgumentParser(
         prog="ridgeline load", description="Drives load against vLLM-like servers."
     )
-    add = parser.add_argument
+    add = made.add_argument
     add("--url", action="append", required=True, help="base URL; repeat for several, in turn")
-    kind = parser.add_mutually_exclusive_group(required=True)
+    kind = made.add_mutually_exclusive_group(required=True)
     kind.add_argument("--users", type=int, help="closed loop with that many users")
     kind.add_argument("--rate", type=float, help="open loop: Poisson arrivals per second")
     kind.add_argument("--trace", type=Path, help="CSV of arrival_s,prompt_tokens,output_tokens")
     add("--duration", type=float, required=True, help="seconds after which the run ends")
     add("--steps", type=_steps, default=[], help="changes of users or rate, like 60:80,120:8")
-    add("--max-requests", type=int)
-    add("--prompt-tokens", type=int, default=32)
-    add("--max-tokens", type=int, default=64)
+    add("--max-requests", type=int, help="requests after which the run ends")
+    add("--prompt-tokens", type=int, default=32, help="tokens of a prompt; 32")
+    add("--max-tokens", type=int, default=64, help="tokens of an answer; 64")
     add("--spread", type=float, default=0.0, help="sizes vary by up to this share")
     add("--think", type=float, default=0.0, help="closed loop: seconds between requests")
     add("--speed", type=float, default=1.0, help="trace: replay that much faster")
@@ -62,10 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--chat", action="store_true", help="use the chat route")
     add("--no-stream", action="store_true", help="ask for whole answers")
     add("--new-connections", action="store_true", help="one connection per request")
-    add("--seed", type=int, default=0)
+    add("--seed", type=int, default=0, help="seed of arrivals and sizes; 0")
     add("--report-every", type=float, default=0.0, help="seconds between lines on stderr")
     add("--json", action="store_true", help="print the summary as JSON")
-    return parser
+    return made
 
 
 def _steps(text: str) -> list[Change]:
