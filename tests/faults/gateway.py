@@ -1,6 +1,7 @@
-"""A way from an operator to the API server that a test can block, cut and listen to.
+"""A way from an operator to the API server that a test can block, cut, spoil and listen to.
 
-It speaks plain HTTP to the operator, so that it knows which request is which.
+It ends the operator's connections itself, so that it knows which request is which: plain HTTP, or
+TLS with a certificate of its own.
 """
 
 from __future__ import annotations
@@ -9,13 +10,17 @@ import asyncio
 import enum
 import json
 import re
+import ssl
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection
 from pathlib import Path
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, StreamReader, TCPConnector, web
 
 from tests.cluster.prometheus import free_ports
+from tests.faults.errors import status_document
+from tests.faults.manner import USUAL, Manner
 
 _HOP_BY_HOP = frozenset({"host", "connection", "transfer-encoding", "content-length"})
 _DEPLOYMENT = re.compile(r"/apis/apps/v1/namespaces/[^/]+/deployments/(?P<name>[^/]+)$")
@@ -23,6 +28,10 @@ _OBJECT = re.compile(
     r"/apis/(apps|ridgeline\.dev)/[^/]+/namespaces/[^/]+/"
     r"(deployments|speculativeservings)/(?P<name>[^/]+)(/status)?$"
 )
+
+
+_LETS_NOTHING = "the test lets no write of this Deployment through"
+_ERROR_EVENT = re.compile(rb'"type":"ERROR".*"code":(?P<code>\d+)')
 
 
 class Silence(enum.Enum):
@@ -50,13 +59,42 @@ class Gateway:
     """Stands between one operator and the API server; use as a context manager.
 
     Everything may be called from any thread.
+
+    Attributes:
+        kubeconfig: The way through it, as a file.
+        port: Where it listens.
+        codes: How often each HTTP status was answered, since somebody last cleared it. A watch
+            counts when it begins; an error within a watch counts by its own code.
     """
 
-    def __init__(self, kubeconfig: Path, folder: Path) -> None:
+    def __init__(
+        self,
+        kubeconfig: Path,
+        folder: Path,
+        *,
+        listen: str = "127.0.0.1",
+        named: str | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Prepare a gateway.
+
+        Args:
+            kubeconfig: The way to the API server.
+            folder: Where its own kubeconfig is written.
+            listen: Address on which it listens.
+            named: By which name it is asked; by default the address.
+            tls: How it proves who it is; without, it speaks plain HTTP.
+        """
         self._config = json.loads(kubeconfig.read_text())
         self._server = self._config["clusters"][0]["cluster"]["server"]
-        self._port = free_ports(1)[0]
+        self.port = free_ports(1)[0]
+        self._listen, self._tls = listen, tls
+        self._address = f"{'http' if tls is None else 'https'}://{named or listen}:{self.port}"
         self.kubeconfig = folder / "gateway.kubeconfig"
+        self.codes: Counter[int] = Counter()
+        self._manner = USUAL
+        self._refused_tokens: set[str] = set()
+        self._transports: set[asyncio.BaseTransport] = set()
         self._refused: set[str] = set()
         self._silence = Silence.NOTHING
         self._traps: dict[str, Trap] = {}
@@ -67,7 +105,7 @@ class Gateway:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Gateway:
-        self._config["clusters"][0]["cluster"] = {"server": f"http://127.0.0.1:{self._port}"}
+        self._config["clusters"][0]["cluster"] = {"server": self._address}
         self.kubeconfig.touch(mode=0o600)
         self.kubeconfig.write_text(json.dumps(self._config))
         self._thread.start()
@@ -98,6 +136,23 @@ class Gateway:
         """Break every watch stream that is open."""
         self._loop.call_soon_threadsafe(lambda: [each.cancel() for each in tuple(self._watches)])
 
+    def behave(self, manner: Manner) -> None:
+        """Spoil every request in this manner from now on."""
+        self._manner = manner
+
+    def refuse_token(self, token: str) -> None:
+        """Answer 401 to whoever shows this token, from now on."""
+        self._refused_tokens.add(token)
+
+    def hang_up(self) -> None:
+        """End every connection, idle ones too."""
+        self._loop.call_soon_threadsafe(self._hang_up)
+
+    def _hang_up(self) -> None:
+        for each in self._transports:
+            if isinstance(each, asyncio.Transport):
+                each.abort()
+
     def trap(self, name: str, moment: Moment, act: Callable[[], object]) -> None:
         """Act once at the next write of a Deployment or serving of that name, and drop the write.
 
@@ -127,12 +182,16 @@ class Gateway:
             app = web.Application(client_max_size=2**26)
 
             async def pass_on(request: web.Request) -> web.StreamResponse:
-                return await self._pass_on(up, request)
+                self._remember(request)
+                answer = await self._pass_on(up, request)
+                self.codes[answer.status] += 1
+                return answer
 
             app.router.add_route("*", "/{path:.*}", pass_on)
             runner = web.AppRunner(app, shutdown_timeout=0.1)
             await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", self._port).start()
+            site = web.TCPSite(runner, self._listen, self.port, ssl_context=self._tls)
+            await site.start()
             self._ready.set()
             await self._over.wait()
             self._silence = Silence.NOTHING
@@ -144,8 +203,15 @@ class Gateway:
         watching = request.query.get("watch") in ("true", "1")
         body = await request.read()
         await self._heard(watching=watching)
+        if self._manner.down:
+            return _dropped(request)
+        spoilt = await self._manner.answer()
+        if spoilt is not None:
+            return spoilt
+        if request.headers.get("Authorization", "")[len("Bearer ") :] in self._refused_tokens:
+            return web.json_response(status_document(401, "the token was replaced"), status=401)
         if _refusable(request) in self._refused:
-            return web.json_response(_unavailable(), status=503)
+            return web.json_response(status_document(503, _LETS_NOTHING), status=503)
         trap = self._trap_of(request)
         if trap is not None and trap[0] is Moment.BEFORE:
             return self._sprung(request, trap[1])
@@ -170,6 +236,12 @@ class Gateway:
         await self._heard(watching=False)
         return web.Response(status=answer.status, headers=given, body=content)
 
+    def _remember(self, request: web.Request) -> None:
+        """Know every connection, for `hang_up`."""
+        self._transports = {each for each in self._transports if not each.is_closing()}
+        if request.transport is not None:
+            self._transports.add(request.transport)
+
     async def _relay(
         self, request: web.Request, source: StreamReader, told: web.StreamResponse
     ) -> web.StreamResponse:
@@ -177,6 +249,8 @@ class Gateway:
             await told.prepare(request)
             async for part in source.iter_any():
                 await self._heard(watching=True)
+                await asyncio.sleep(self._manner.lag_s)
+                self.codes.update(_codes_of_errors(part))
                 await told.write(part)
 
         pumping = asyncio.ensure_future(pump())
@@ -211,6 +285,10 @@ class Gateway:
         return _dropped(request) if trap is None else self._sprung(request, trap[1])
 
 
+def _codes_of_errors(part: bytes) -> list[int]:
+    return [int(each["code"]) for each in _ERROR_EVENT.finditer(part)]
+
+
 def _refusable(request: web.Request) -> str | None:
     found = _DEPLOYMENT.search(request.path)
     if found is None or request.method != "PATCH" or "dryRun" in request.query:
@@ -226,14 +304,3 @@ def _drop(request: web.Request) -> None:
 def _dropped(request: web.Request) -> web.Response:
     _drop(request)
     return web.Response(status=502)
-
-
-def _unavailable() -> dict[str, object]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Status",
-        "status": "Failure",
-        "reason": "ServiceUnavailable",
-        "message": "the test lets no write of this Deployment through",
-        "code": 503,
-    }

@@ -119,7 +119,8 @@ def _without_ours(target: Object) -> Object:
     template = spec["template"]
     template["metadata"]["labels"].pop(PROFILE_LABEL, None)
     for container in template["spec"]["containers"]:
-        items = [each for each in container["env"] if each["name"] != "SPECULATION_CONFIG"]
+        env = container.get("env") or ()
+        items = [each for each in env if each["name"] != "SPECULATION_CONFIG"]
         container["env"] = items
     annotations = meta.get("annotations") or {}
     hidden = (SERVING_ANNOTATION, _REVISION)

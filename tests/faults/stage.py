@@ -120,7 +120,7 @@ def staged(cluster: Cluster) -> Iterator[Stage]:
     Raises:
         TimeoutError: A serving does not come to its step.
     """
-    _prepare(cluster)
+    install_crds(cluster)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ridgeline-faults-")))
         namespace = stack.enter_context(fresh_namespace(cluster))
@@ -155,7 +155,8 @@ def staged(cluster: Cluster) -> Iterator[Stage]:
         yield stage
 
 
-def _prepare(cluster: Cluster) -> None:
+def install_crds(cluster: Cluster) -> None:
+    """Apply our CRDs, and wait until they are served."""
     cluster.kubectl("apply", "-f", str(REPO / "crds"))
     cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "-o", "name")
 

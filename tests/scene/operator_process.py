@@ -76,6 +76,17 @@ class OperatorProcess:
         """Whether it was started and has ended by itself."""
         return self._process is not None and self._process.poll() is not None
 
+    @property
+    def pid(self) -> int:
+        """Its process, or the last that it was."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """Exit code of the process that ended by itself; None while it runs."""
+        return None if self._process is None else self._process.poll()
+
     def start(self, prefix: Sequence[str] = ()) -> None:
         """Start it (again, after `stop` or `kill`); `prefix` goes before its command line."""
         command = [

@@ -1,0 +1,1 @@
+"""Faults of a bad day, each struck at a small stage of three servings."""
