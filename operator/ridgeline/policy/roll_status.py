@@ -7,7 +7,7 @@ from ridgeline.policy.facts import Problem, TargetFacts
 from ridgeline.policy.proof import MAX_PROOFS, Proof, Proofs
 from ridgeline.policy.quarantine import MAX_QUARANTINED, Entries, Quarantined
 from ridgeline.policy.roll import Before, Roll
-from ridgeline.terms.reasons import Reason
+from ridgeline.terms.reasons import reason_of
 from ridgeline.terms.rolls import ProofResult, RollState, RollWay
 from ridgeline.terms.times import epoch_seconds, timestamp
 
@@ -152,7 +152,7 @@ def _roll(entry: Document) -> Roll:
         before=Before(label=before.get("label"), config=before["config"]) if before else None,
         template=entry.get("template", ""),
         config=entry.get("config", ""),
-        why=Problem(reason=Reason(reason), message=entry.get("message", "")) if reason else None,
+        why=Problem(reason=reason_of(reason), message=entry.get("message", "")) if reason else None,
         held_back=bool(entry.get("heldBack", False)),
         promised_percent=entry.get("promisedPercent"),
         undone_times=int(entry.get("undoneTimes", 0)),
@@ -163,7 +163,7 @@ def _roll(entry: Document) -> Roll:
 def _quarantined(entry: Document) -> Quarantined:
     return Quarantined(
         profile=entry["profile"],
-        reason=Reason(entry["reason"]),
+        reason=reason_of(entry["reason"]),
         message=entry.get("message", ""),
         since=epoch_seconds(entry["since"]),
         until=epoch_seconds(entry["until"]),

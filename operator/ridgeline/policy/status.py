@@ -31,7 +31,7 @@ from ridgeline.policy.situation import Situation
 from ridgeline.policy.told import told_entries
 from ridgeline.terms.conditions import ConditionType
 from ridgeline.terms.modes import Strategy
-from ridgeline.terms.reasons import Reason
+from ridgeline.terms.reasons import Reason, reason_of
 from ridgeline.terms.times import epoch_seconds, timestamp
 
 Document = Mapping[str, Any]
@@ -164,7 +164,7 @@ def slow_memory_of(status: Document) -> SlowMemory:
                     finished_at=_moment(entry.get("finishTime")),
                     from_profile=entry.get("from"),
                     to_profile=entry["to"],
-                    reason=Reason(entry["reason"]),
+                    reason=reason_of(entry["reason"]),
                     concurrency=_level(entry.get("concurrency")),
                 )
             )

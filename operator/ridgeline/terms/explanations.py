@@ -283,6 +283,11 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "Two schedules want different profiles at the same time; the first in the list wins.",
         "Let their windows not overlap, or leave the order as it is if it is meant.",
     ),
+    Reason.TOLD_BY_ANOTHER_VERSION: Explanation(
+        "Another version of the operator wrote why, in a word that this one does not know; its "
+        "message stands beside it. What it stands for holds all the same.",
+        "Read the message, or the reasons of the version that wrote it.",
+    ),
     Reason.ACCEPTANCE_DRIFTED: Explanation(
         "The acceptance length of the active profile is more than 10 % away from what is usual "
         "here: a stale draft head gives no error, only slowness. Nothing is changed for it.",

@@ -116,6 +116,7 @@ class Reason(StrEnum):
     POLICY_NOT_FOUND = "PolicyNotFound"
     SCHEDULE_INVALID = "ScheduleInvalid"
     SCHEDULES_OVERLAP = "SchedulesOverlap"
+    TOLD_BY_ANOTHER_VERSION = "ToldByAnotherVersion"
     # What was learned does not hold any more; nothing is changed for it.
     ACCEPTANCE_DRIFTED = "AcceptanceDrifted"
     STEP_TIME_DRIFTED = "StepTimeDrifted"
@@ -135,3 +136,20 @@ class Reason(StrEnum):
     ROLL_UNDONE = "RollUndone"
     ROLL_RESTORED = "RollRestored"
     RECOVERED = "Recovered"
+
+
+def reason_of(text: object) -> Reason:
+    """Read a reason that stands in a status.
+
+    One that this version does not know is no less a reason: what it stands for (a quarantine, a
+    switch that counts) must hold under an older operator too.
+
+    Raises:
+        ValueError: It is no word at all.
+    """
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"{text!r} is no reason")
+    try:
+        return Reason(text)
+    except ValueError:
+        return Reason.TOLD_BY_ANOTHER_VERSION

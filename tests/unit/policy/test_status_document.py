@@ -12,6 +12,7 @@ from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.memory import FastMemory, SlowMemory, Switch
 from ridgeline.policy.pod_start import PodStart
+from ridgeline.policy.quarantine import quarantined
 from ridgeline.policy.roll import Before, Roll
 from ridgeline.policy.roll_status import MAX_CANARY_PODS, roll_of
 from ridgeline.policy.settings import Stabilization
@@ -293,7 +294,8 @@ def test_moments_are_kept_to_the_second_and_that_is_stable() -> None:
         {"to": "none", "reason": "AboveCutoff"},
         {"to": "none", "reason": "AboveCutoff", "startTime": "yesterday"},
         {"to": "none", "reason": "AboveCutoff", "startTime": 5},
-        {"to": "none", "reason": "NoSuchReason", "startTime": timestamp(NOW)},
+        {"to": "none", "reason": 5, "startTime": timestamp(NOW)},
+        {"to": "none", "reason": "", "startTime": timestamp(NOW)},
         {"reason": "AboveCutoff", "startTime": timestamp(NOW)},
     ],
 )
@@ -303,6 +305,34 @@ def test_a_switch_that_cannot_be_read_is_left_out(entry: dict[str, Any]) -> None
     read = slow_memory_of({"switchHistory": [entry, good]})
 
     assert read == memory(switch(5.0)).slow
+
+
+def test_what_another_version_gave_a_reason_of_its_own_for_counts_all_the_same() -> None:
+    """A quarantine that is lost is a bad profile tried again; a switch, a limit overstepped."""
+    made = roll(RollState.UNDOING)
+    entries = quarantined(
+        (),
+        "eagle2",
+        reason=Reason.CANARY_SLOWER,
+        message="12 % more time per token",
+        config="c1",
+        template="t1",
+        now=NOW,
+    )
+    remembered = memory(switch(5.0))
+    remembered = replace(remembered, slow=replace(remembered.slow, quarantine=entries))
+    status = status_document(report(remembered=remembered, roll=made), {})
+    status["quarantine"][0]["reason"] = "FutureReason"
+    status["switchHistory"][0]["reason"] = "FutureReason"
+    status["rollout"].update(reason="FutureReason", message="for reasons of its own")
+
+    slow, read = slow_memory_of(status), roll_of(status)
+
+    unknown = Reason.TOLD_BY_ANOTHER_VERSION
+    (kept,), (counted,) = slow.quarantine, slow.switches
+    assert kept == replace(entries[0], reason=unknown)
+    assert counted == replace(remembered.slow.switches[0], reason=unknown)
+    assert read == replace(made, why=Problem(reason=unknown, message="for reasons of its own"))
 
 
 @pytest.mark.parametrize(
