@@ -1,7 +1,10 @@
 """A person's order: the force annotation names the profile, whatever the cut-offs say.
 
-It needs no telemetry and waits for no dwell, cooldown or budget. What it does not override is what
-would do harm whoever asks: another rollout under way, and a roll that could not finish.
+It needs no telemetry and waits for no dwell, cooldown or budget, and lifts a quarantine. What it
+does not override is what would do harm whoever asks: another rollout under way, a roll that could
+not finish, and the same roll once more after it has failed. An order stands until somebody takes
+it back, and would else take Pods away and put them back for ever; so it is obeyed once, and again
+when the quarantine that its failure left is over or lifted by an edit.
 """
 
 from dataclasses import replace
@@ -12,9 +15,11 @@ from ridgeline.policy.decision import Decision, Diagnostics, Outcome
 from ridgeline.policy.engine_report import refusal
 from ridgeline.policy.lifecycle import remember_switch
 from ridgeline.policy.memory import FastMemory, Switch
+from ridgeline.policy.quarantine import Quarantined, binding
 from ridgeline.policy.roll_plan import first_hold
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.verdict import Hold
+from ridgeline.policy.wording import duration
 from ridgeline.terms.names import FORCE_ANNOTATION
 from ridgeline.terms.reasons import Reason
 
@@ -43,11 +48,39 @@ def obey(situation: Situation, profile: str) -> Decision:
         hold_by_engine = refusal(situation.settings.engine, profile)
         if hold_by_engine is not None:
             return _decision(situation, profile, hold_by_engine, "engine")
+        failed = _failed_when_ordered(situation, profile)
+        if failed is not None:
+            return _decision(situation, profile, failed, "quarantine")
     if situation.active != profile and situation.facts.plan is not None:
         hold_by_plan = first_hold(situation.facts.plan, profile, voluntary=False)
         if hold_by_plan is not None:
             return _decision(situation, profile, hold_by_plan, "roll_can_finish")
     return _decision(situation, profile, None, "forced")
+
+
+def _failed_when_ordered(situation: Situation, profile: str) -> Hold | None:
+    """Return why an order is not obeyed once more: its own roll has failed."""
+    bound = binding(situation.memory.slow.quarantine, situation.now)
+    entry = next((each for each in bound if each.profile == profile), None)
+    if entry is None or not _was_ordered(situation, entry):
+        return None
+    return Hold(
+        reason=Reason.PROFILE_QUARANTINED,
+        message=f"annotation {FORCE_ANNOTATION} orders {profile}, which was rolled to by that "
+        f"order and failed {duration(max(0.0, situation.now - entry.since))} ago ({entry.reason.value}: "
+        f"{entry.message}); it is tried again in {duration(entry.until - situation.now)}, or at "
+        "once when the profile, or an image or argument in the Deployment, is edited; remove the "
+        "annotation to go back to the cut-off table",
+    )
+
+
+def _was_ordered(situation: Situation, entry: Quarantined) -> bool:
+    """Tell whether the roll that failed was ordered: a failure before the order is overridden."""
+    rolls = reversed(situation.memory.slow.switches)
+    last = next((each for each in rolls if each.started_at <= entry.since), None)
+    if last is None:
+        return False
+    return last.to_profile == entry.profile and last.reason is Reason.FORCED
 
 
 def _decision(situation: Situation, profile: str, hold: Hold | None, by: str) -> Decision:

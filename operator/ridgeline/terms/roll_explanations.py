@@ -174,8 +174,9 @@ ROLL_EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "The profile would be better, but a roll to it failed lately; status.quarantine says why "
         "and until when.",
         "Mend the cause: editing the profile, or another image or argument in the Deployment, "
-        "lifts the quarantine at once. So does ordering the profile with the annotation "
-        "ridgeline.dev/force-profile.",
+        "lifts the quarantine at once. Ordering the profile with the annotation "
+        "ridgeline.dev/force-profile overrides it, once: an ordered roll that failed is not tried "
+        "again before the quarantine is over.",
     ),
     Reason.CANARY_STARTED: Explanation("The first new Pods of a roll are being made.", NOTHING),
     Reason.ROLL_UNDONE: Explanation(
