@@ -64,13 +64,13 @@ def _failed_when_ordered(situation: Situation, profile: str) -> Hold | None:
     entry = next((each for each in bound if each.profile == profile), None)
     if entry is None or not _was_ordered(situation, entry):
         return None
+    ago, left = max(0.0, situation.now - entry.since), entry.until - situation.now
     return Hold(
         reason=Reason.PROFILE_QUARANTINED,
         message=f"annotation {FORCE_ANNOTATION} orders {profile}, which was rolled to by that "
-        f"order and failed {duration(max(0.0, situation.now - entry.since))} ago ({entry.reason.value}: "
-        f"{entry.message}); it is tried again in {duration(entry.until - situation.now)}, or at "
-        "once when the profile, or an image or argument in the Deployment, is edited; remove the "
-        "annotation to go back to the cut-off table",
+        f"order and failed {duration(ago)} ago ({entry.reason.value}: {entry.message}); it is "
+        f"tried again in {duration(left)}, or at once when the profile, or an image or argument in "
+        "the Deployment, is edited; remove the annotation to go back to the cut-off table",
     )
 
 
