@@ -59,11 +59,16 @@ class Credentials:
 
 
 class KubernetesApi:
-    """Calls to one API server. Use `connect` to make one, `close` to end it."""
+    """Calls to one API server. Use `connect` to make one, `close` to end it.
+
+    Attributes:
+        client: The connection.
+        timeout_seconds: A call without an answer is given up after this.
+    """
 
     def __init__(self, client: ApiClient, timeout_seconds: float = 10.0) -> None:
         self.client = client
-        self._timeout_seconds = timeout_seconds
+        self.timeout_seconds = timeout_seconds
         self._server = f"the Kubernetes API at {address_of(client.configuration.host)}"
 
     @classmethod
@@ -162,13 +167,12 @@ class KubernetesApi:
             body=body,
             auth_settings=["BearerToken"],
         )
+        patience = self._patience_seconds(method)
         try:
-            response = await self.client.call_api(
-                *serialized, _request_timeout=self._timeout_seconds
-            )
+            response = await self.client.call_api(*serialized, _request_timeout=patience)
             data = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            why = _why_unreachable(error, self._timeout_seconds)
+            why = _why_unreachable(error, patience)
             raise UnavailableError(
                 f"{self._server} did not answer {method} {path}: {why}"
             ) from error
@@ -181,6 +185,10 @@ class KubernetesApi:
             # A proxy or load balancer in between, say, with a page of its own.
             raise UnavailableError(f"{method} {path} was answered with something else than JSON")
         return answer
+
+    def _patience_seconds(self, method: str) -> float:  # noqa: ARG002 (for those that tell writes)
+        """Return after how many seconds a call is given up that is about to be sent."""
+        return self.timeout_seconds
 
     async def apply(
         self,
@@ -257,7 +265,7 @@ def _why_unreachable(error: Exception, timeout_seconds: float) -> str:
     if isinstance(error, aiohttp.ClientSSLError):
         return "no TLS connection can be made"
     if isinstance(error, TimeoutError):
-        return f"no answer within {timeout_seconds:g} s"
+        return f"no answer within {timeout_seconds:.3g} s"
     if isinstance(error, aiohttp.InvalidURL):
         return "the address is none that can be asked"
     if isinstance(error, aiohttp.ServerDisconnectedError):

@@ -27,6 +27,10 @@ class AnotherObjectError(ClusterError):
     """The object was deleted and created again under the same name (409 on the uid)."""
 
 
+class LeaseLostError(ClusterError):
+    """The Lease is not held any more, or not for long enough: its next holder goes on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
     """A field that another manager owns.

@@ -137,7 +137,12 @@ class Leadership:
     @property
     def held(self) -> bool:
         """Whether this process is the leader: it won, and nobody can have won since."""
-        return self._won and time.monotonic() < self._valid_until
+        return self.seconds_left > 0.0
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until somebody else may win the Lease, without a renewal; 0 when not held."""
+        return max(0.0, self._valid_until - time.monotonic()) if self._won else 0.0
 
     async def run(self) -> None:
         """Take part in the election until cancelled; give the Lease back then."""
