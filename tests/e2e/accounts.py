@@ -79,11 +79,12 @@ def _object(api_version: str, kind: str, name: str, namespace: str) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": meta}
 
 
-def kubeconfig_of(cluster: Cluster, namespace: str, name: str, folder: Path) -> Path:
+def kubeconfig_of(
+    cluster: Cluster, namespace: str, name: str, folder: Path, *, hours: int = 1
+) -> Path:
     """Write a kubeconfig with a fresh token of a service account; return its path."""
-    token = str(
-        cluster.kubectl("create", "token", name, "-n", namespace, "-o=jsonpath={.status.token}")
-    )
+    words = ("-n", namespace, f"--duration={hours}h", "-o=jsonpath={.status.token}")
+    token = str(cluster.kubectl("create", "token", name, *words))
     known = json.loads(cluster.kubectl("config", "view", "--raw", "--flatten", "-o=json"))
     chosen = next(each for each in known["contexts"] if each["name"] == known["current-context"])
     cluster_name = chosen["context"]["cluster"]

@@ -1,0 +1,77 @@
+"""Who held the Lease when."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.leaders.allowed import LEASES
+from tests.leaders.audit import Entry, epoch_of
+from tests.leaders.rules import Kind, Rules, Violation, broken
+
+_KEPT = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Held:
+    """One version of the Lease.
+
+    Attributes:
+        since: Epoch seconds at which it was stored, at the latest.
+        account: Who holds it; None: nobody.
+        until: Epoch seconds at which it runs out.
+    """
+
+    since: float
+    account: str | None
+    until: float
+
+
+class Holders:
+    """Follows the Lease; entries must come in the order of the store."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._accounts: dict[str, str] = {}
+        self._past: deque[_Held] = deque(maxlen=_KEPT)
+        self._last_holder: str | None = None
+        self.takeovers = 0
+
+    def see(self, entry: Entry) -> Iterator[Violation]:
+        """Follow a write of the Lease, or judge another write of the operators."""
+        if entry.resource == LEASES:
+            if entry.key == self._rules.lease and entry.stored:
+                self._follow(entry)
+        elif self._rules.ours(entry) and entry.code < 300:
+            yield from self._judge(entry)
+
+    def _follow(self, entry: Entry) -> None:
+        spec = entry.answer.get("spec") or {}
+        holder = "" if entry.verb == "delete" else str(spec.get("holderIdentity") or "")
+        if holder and self._rules.ours(entry):
+            self._accounts.setdefault(holder, entry.user)
+        if holder and holder != self._last_holder:
+            self.takeovers += self._last_holder is not None
+            self._last_holder = holder
+        renewed = epoch_of(spec.get("renewTime")) or entry.done
+        lasts = float(spec.get("leaseDurationSeconds") or 0)
+        account = self._accounts.get(holder, holder) if holder else None
+        self._past.append(_Held(since=entry.done, account=account, until=renewed + lasts))
+
+    def _judge(self, entry: Entry) -> Iterator[Violation]:
+        held = self._at(entry)
+        if held is None:
+            return  # the log begins after the Lease was taken
+        if held.account != entry.user:
+            yield broken(Kind.NOT_HOLDER, entry, f"{held.account or 'nobody'} held it")
+        elif entry.at > held.until:
+            late = entry.at - held.until
+            yield broken(Kind.EXPIRED, entry, f"it had run out {late:.3f} s before")
+
+    def _at(self, entry: Entry) -> _Held | None:
+        """The Lease as it was when a write was stored; when it was asked for, where none was."""
+        if entry.version is not None:
+            return self._past[-1] if self._past else None
+        before = [each for each in self._past if each.since <= entry.at]
+        return before[-1] if before else None
