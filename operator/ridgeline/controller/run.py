@@ -22,6 +22,7 @@ from ridgeline import __version__
 from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.lease import Leadership
+from ridgeline.cluster.leased import LeasedApi
 from ridgeline.cluster.listing import relist
 from ridgeline.cluster.parent_target import ParentTargetApi
 from ridgeline.cluster.reporting import ReportingApi
@@ -107,14 +108,15 @@ class Operator:
             if lease.enabled
             else None
         )
+        writes = api if leadership is None else LeasedApi(api, leadership)
         recorder = recorder_of(self._config, self._metrics)
         past = Past(history_sources(self._config), self._store, self._around, system_clock)
         reconciler = Reconciler(
             store=self._store,
-            targets=ParentTargetApi(api, frozenset(self._config.parents))
+            targets=ParentTargetApi(writes, frozenset(self._config.parents))
             if self._config.parents
-            else TargetApi(api),
-            reports=ReportingApi(api, instance=self._identity),
+            else TargetApi(writes),
+            reports=ReportingApi(writes, instance=self._identity),
             leader=leadership or AlwaysLeader(),
             options=Options(
                 stale_after_seconds=self._config.stale_after_seconds,
