@@ -33,7 +33,8 @@ from typing import Any, Final
 from benchmarks import scale_fleet as fleet
 from benchmarks import scale_stage as stage
 from benchmarks.scale_answers import Answers, record
-from benchmarks.scale_objects import Heartbeats, enlarge, forget_decisions, reasons
+from benchmarks.scale_copies import Models, enlarge
+from benchmarks.scale_objects import Heartbeats, forget_decisions, furnish, reasons
 from benchmarks.scale_process import Call, Journal, most_at_once, throttled
 from benchmarks.scale_table import Measured, chart, document, table
 from benchmarks.scale_watch import Settings, Start, Ticks, Watcher, bare_decoding, load_average
@@ -125,7 +126,7 @@ def measure(settings: Settings, progress: Progress) -> dict[str, Any]:
                 progress,
             )
         )
-        grow(cluster, settings, 0, settings.sizes[0], progress)
+        models = asyncio.run(furnish(cluster, settings.replicas, progress))
         everyone = settings.sizes[-1] * settings.replicas
         stage.wait_for_samples(running, everyone, settings.window_seconds, progress)
         recorded = None if settings.live else _recorded(running.url, settings, progress)
@@ -133,7 +134,7 @@ def measure(settings: Settings, progress: Progress) -> dict[str, Any]:
             telemetry.close()
         sizes: list[Measured] = []
         for there, size in zip((0, *settings.sizes), settings.sizes, strict=False):
-            grow(cluster, settings, max(there, settings.sizes[0]), size, progress)
+            grow(cluster, models, settings, there, size, progress)
             answers = Answers(running.url, None if recorded is None else recorded[size])
             sizes.append(_measure_size(cluster, settings, size, answers, folder, progress))
             progress.say(_line(sizes[-1]))
@@ -155,13 +156,14 @@ def _line(measured: Measured) -> str:
     )
 
 
-def grow(cluster: Cluster, settings: Settings, there: int, to: int, progress: Progress) -> None:
+def grow(
+    cluster: Cluster, models: Models, settings: Settings, there: int, to: int, progress: Progress
+) -> None:
     """Add servings, until there are as many."""
-    if to <= there:
-        return
     joining = fleet.members(there, to, settings.replicas)
     nodes = range(*(fleet.nodes_for(each, settings.replicas) for each in (there, to)))
-    asyncio.run(enlarge(cluster, joining, nodes, progress))
+    with progress.step(f"{to} servings, {to * settings.replicas} Pods"):
+        enlarge(cluster, models, joining, nodes)
 
 
 def _recorded(
@@ -202,7 +204,13 @@ def _measure_size(
             **_configuration(settings, size, answers.url),
         ) as operator,
     ):
-        watcher = Watcher(operator, answers, journal, queries[FAST[0]])
+        watcher = Watcher(
+            operator,
+            answers,
+            journal,
+            tick_query=queries[FAST[0]],
+            tick_seconds=settings.tick_seconds,
+        )
         start = watcher.see_start(size, settings.patience_seconds, progress)
         watcher.see_rest(
             settings.quiet_ticks, settings.window_seconds, settings.patience_seconds, progress

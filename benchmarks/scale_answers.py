@@ -58,8 +58,7 @@ class Answers:
         self._asked = Asked()
         self._ever: Counter[str] = Counter()
         self.last: dict[str, bytes] = dict(recorded or {})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = QuietServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
@@ -91,6 +90,12 @@ class Answers:
         with self._lock:
             return self._ever[promql]
 
+    @property
+    def all_asked(self) -> int:
+        """How many queries were answered since the beginning."""
+        with self._lock:
+            return self._ever.total()
+
     def answer(self, path: str, form: Mapping[str, str]) -> bytes:
         """The body for a query."""
         if self._recorded is None:
@@ -107,6 +112,15 @@ class Answers:
             self._asked.plain_bytes += len(body)
             self._asked.wire_bytes += sent
             self.last[form["query"]] = body
+
+
+class QuietServer(ThreadingHTTPServer):
+    """A server that does not complain of clients who leave."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a client that is ended breaks its connections off."""
 
 
 def ask(prometheus_url: str, path: str, form: Mapping[str, str]) -> bytes:

@@ -17,9 +17,10 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Final
 
+from benchmarks.scale_answers import QuietServer
 from benchmarks.scale_fleet import Member, members
 
 PER_PAGE: Final = 25
@@ -171,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         for first in range(0, chosen.servings, PER_PAGE)
     ]
-    ThreadingHTTPServer(("127.0.0.1", chosen.port), _handler(pages)).serve_forever()
+    QuietServer(("127.0.0.1", chosen.port), _handler(pages)).serve_forever()
     return 0
 
 

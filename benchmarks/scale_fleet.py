@@ -8,7 +8,6 @@ what the operator decodes is as large as what it meets.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -65,7 +64,11 @@ class Member:
 
     def node_of(self, index: int) -> str:
         """The node of the Pod with this index."""
-        return node_name((self.number * self.replicas + index) // GPUS_PER_NODE)
+        return node_name(self.serial_of(index) // GPUS_PER_NODE)
+
+    def serial_of(self, index: int) -> int:
+        """The number of the Pod with this index among all Pods."""
+        return self.number * self.replicas + index
 
 
 def members(first: int, end: int, replicas: int) -> tuple[Member, ...]:
@@ -81,6 +84,16 @@ def nodes_for(servings: int, replicas: int) -> int:
 def node_name(number: int) -> str:
     """Name of a node."""
     return f"gpu-{number}"
+
+
+def address_of(serial: int) -> str:
+    """Address of a Pod."""
+    return f"10.{serial >> 16 & 255}.{serial >> 8 & 255}.{serial & 255}"
+
+
+def container_id(serial: int) -> str:
+    """What names the container of a Pod."""
+    return f"containerd://{serial:064x}"
 
 
 def _suffix(index: int) -> str:
@@ -196,44 +209,45 @@ def deployment_status(member: Member, generation: int) -> Object:
     }
 
 
-def pods(member: Member) -> Iterator[Object]:
-    """The Pods of a Deployment, bound to their nodes."""
+def pod(member: Member) -> Object:
+    """The first Pod of a Deployment, bound to its node."""
     template = deployment(member)["spec"]["template"]
     owner = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "name": f"{member.name}-{HASH}",
-        "uid": f"00000000-0000-4000-8000-{member.number:012d}",
+        "uid": "00000000-0000-4000-8000-000000000000",
         "controller": True,
         "blockOwnerDeletion": True,
     }
-    labels = {**_labels(member), "pod-template-hash": HASH, PROFILE_LABEL: "eagle"}
-    for index, name in enumerate(member.pods):
-        spec = copy.deepcopy(template["spec"])
-        spec["containers"][0]["env"].append(_env_item())
-        yield {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": name,
-                "namespace": member.namespace,
-                "labels": labels,
-                "annotations": template["metadata"]["annotations"],
-                "ownerReferences": [owner],
+    template["spec"]["containers"][0]["env"].append(_env_item())
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": member.pods[0],
+            "namespace": member.namespace,
+            "labels": {
+                **_labels(member),
+                "pod-template-hash": HASH,
+                PROFILE_LABEL: "eagle",
             },
-            "spec": {**spec, "nodeName": member.node_of(index)},
-        }
+            "annotations": template["metadata"]["annotations"],
+            "ownerReferences": [owner],
+        },
+        "spec": {**template["spec"], "nodeName": member.node_of(0)},
+    }
 
 
-def pod_status(member: Member, index: int) -> Object:
-    """What a kubelet reports of a Pod that is Ready."""
-    serial = member.number * member.replicas + index
-    address = f"10.{serial >> 16 & 255}.{serial >> 8 & 255}.{serial & 255}"
+def pod_status(member: Member) -> Object:
+    """What a kubelet reports of the first Pod, which is Ready."""
+    serial = member.serial_of(0)
+    address = address_of(serial)
     container = {
         "name": "vllm",
         "image": _IMAGE,
         "imageID": f"docker.io/vllm/vllm-openai@sha256:{'0' * 64}",
-        "containerID": f"containerd://{serial:064x}",
+        "containerID": container_id(serial),
         "ready": True,
         "started": True,
         "restartCount": 0,

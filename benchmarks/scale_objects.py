@@ -1,8 +1,10 @@
-"""Puts the fleet of benchmarks/scale.py on an API server, as a driver with many hands.
+"""Puts the fleet of benchmarks/scale.py on an API server.
 
-Objects are created straight through the API, and their statuses patched as controllers and kubelets
-would: no controller, scheduler or kwok is at work, which would make several times as many writes
-for the same objects. The operator cannot tell the difference.
+The first of each kind (a node, a Deployment, a Pod, a serving) is made through the API as users,
+controllers and kubelets do. All others are copies of what the API server then had stored, put into
+its etcd under names of their own: it reads and tells them as any other object, and thousands are
+there within seconds. No kwok is at work, nor any controller: tens of thousands of writes would give
+the same objects.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any, Final
 import aiohttp
 
 from benchmarks import scale_fleet as fleet
+from benchmarks.scale_copies import Models
 from benchmarks.scale_fleet import Member, Object
 from ridgeline.cluster.api import path_of
 from ridgeline.terms.names import API_VERSION, PROFILE_MANAGER, SERVING_PLURAL
@@ -94,41 +97,21 @@ async def hands(cluster: Cluster, progress: Progress) -> AsyncIterator[Hands]:
         yield Hands(api.server, session, progress)
 
 
-async def furnish(cluster: Cluster, progress: Progress) -> None:
-    """Make the namespaces of the teams."""
+async def furnish(cluster: Cluster, replicas: int, progress: Progress) -> Models:
+    """Make the namespaces of the teams, and the first of each kind."""
     names = [f"team-{number}" for number in range(fleet.TEAMS)]
+    first = Member(number=0, replicas=replicas)
     async with hands(cluster, progress) as many:
         await many.all(
             "namespaces",
             (many.send("POST", "/api/v1/namespaces", fleet.namespace(name)) for name in names),
         )
-        await many.all(
-            "service accounts",
-            (
-                many.send(
-                    "POST", path_of("v1", "serviceaccounts", name), fleet.service_account(name)
-                )
-                for name in names
-            ),
+        return Models(
+            node=await _put_node(many),
+            deployment=await _put_deployment(many, first),
+            pod=await _put_pod(many, first),
+            serving=await _put_serving(many, first),
         )
-
-
-async def enlarge(
-    cluster: Cluster, joining: Sequence[Member], nodes: range, progress: Progress
-) -> None:
-    """Add nodes, and servings with their Deployments and Pods, all of them at rest."""
-    async with hands(cluster, progress) as many:
-        await many.all("nodes", (_put_node(many, number) for number in nodes))
-        await many.all("Deployments", (_put_deployment(many, each) for each in joining))
-        await many.all(
-            "Pods",
-            (
-                _put_pod(many, each, index, body)
-                for each in joining
-                for index, body in enumerate(fleet.pods(each))
-            ),
-        )
-        await many.all("servings", (_put_serving(many, each) for each in joining))
 
 
 async def forget_decisions(cluster: Cluster, known: Sequence[Member], progress: Progress) -> None:
@@ -188,34 +171,37 @@ class Heartbeats:
                 await asyncio.to_thread(self._ended.wait, self._every / self._nodes)
 
 
-async def _put_node(many: Hands, number: int) -> None:
-    path = f"/api/v1/nodes/{fleet.node_name(number)}"
-    await many.send("POST", "/api/v1/nodes", fleet.node(number))
-    await many.send("PATCH", f"{path}/status", fleet.node_status(), MERGE)
+async def _put_node(many: Hands) -> Object:
+    path = f"/api/v1/nodes/{fleet.node_name(0)}"
+    # As a kubelet registers its node: with a status.
+    await many.send("POST", "/api/v1/nodes", {**fleet.node(0), **fleet.node_status()})
     # The API server taints every new node as not ready; a controller takes that back.
-    await many.send("PATCH", path, {"spec": {"taints": None}}, MERGE)
+    return await many.send("PATCH", path, {"spec": {"taints": None}}, MERGE)
 
 
-async def _put_deployment(many: Hands, member: Member) -> None:
+async def _put_deployment(many: Hands, member: Member) -> Object:
     collection = path_of("apps/v1", "deployments", member.namespace)
     path = f"{collection}/{member.name}"
     await many.send("POST", f"{collection}?fieldManager=argocd", fleet.deployment(member))
     query = f"?fieldManager={PROFILE_MANAGER}&force=true"
     live = await many.send("PATCH", f"{path}{query}", fleet.profile(member), APPLY)
     settled = fleet.deployment_status(member, live["metadata"]["generation"])
-    await many.send("PATCH", f"{path}/status", settled, MERGE)
+    return await many.send("PATCH", f"{path}/status", settled, MERGE)
 
 
-async def _put_pod(many: Hands, member: Member, index: int, body: Object) -> None:
+async def _put_pod(many: Hands, member: Member) -> Object:
+    # Without the account no Pod is admitted.
+    accounts = path_of("v1", "serviceaccounts", member.namespace)
+    await many.send("POST", accounts, fleet.service_account(member.namespace))
     collection = path_of("v1", "pods", member.namespace)
-    await many.send("POST", collection, body)
-    path = f"{collection}/{body['metadata']['name']}/status"
-    await many.send("PATCH", path, fleet.pod_status(member, index), MERGE)
+    await many.send("POST", collection, fleet.pod(member))
+    path = f"{collection}/{member.pods[0]}/status"
+    return await many.send("PATCH", path, fleet.pod_status(member), MERGE)
 
 
-async def _put_serving(many: Hands, member: Member) -> None:
+async def _put_serving(many: Hands, member: Member) -> Object:
     collection = path_of(API_VERSION, SERVING_PLURAL, member.namespace)
-    await many.send("POST", collection, fleet.serving(member))
+    return await many.send("POST", collection, fleet.serving(member))
 
 
 def _serving(member: Member) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.scale_exporter import pages_for
-from benchmarks.scale_objects import furnish
 from ridgeline.telemetry.endpoint import Endpoint, Matcher
 from ridgeline.telemetry.reader import TelemetryReader
 from tests.cluster import tools
@@ -49,7 +47,6 @@ def control_plane(progress: Progress) -> Iterator[Cluster]:
         # They would look for kubelets and ReplicaSets, and find neither.
         cluster.stop_component("kube-controller-manager")
         cluster.stop_component("kube-scheduler")
-        asyncio.run(furnish(cluster, progress))
         cluster.kubectl("apply", "--server-side", "-k", str(_BASE), "-o", "name")
         cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "-o", "name")
         yield cluster

@@ -70,7 +70,7 @@ class Start:
 
 @dataclass(frozen=True, kw_only=True)
 class Ticks:
-    """Whole ticks at rest, from the first query of one to that of another.
+    """Whole ticks at rest, each from the end of the queries of the one before to that of its own.
 
     Attributes:
         number: How many.
@@ -95,12 +95,19 @@ class Watcher:
     """Watches one operator from outside: nothing is asked of it while its ticks are measured."""
 
     def __init__(
-        self, operator: OperatorProcess, answers: Answers, journal: Journal, tick_query: str
+        self,
+        operator: OperatorProcess,
+        answers: Answers,
+        journal: Journal,
+        *,
+        tick_query: str,
+        tick_seconds: float,
     ) -> None:
         self._operator = operator
         self._answers = answers
         self._journal = journal
         self._tick_query = tick_query
+        self._tick_seconds = tick_seconds
         self._began = time.time()
 
     def see_start(self, servings: int, patience_seconds: float, progress: Progress) -> Start:
@@ -168,10 +175,16 @@ class Watcher:
         )
 
     def _wait_for_ticks(self, number: int, end: float) -> None:
+        """Wait until that many ticks more have begun, and the last has read all that it reads."""
         goal = self._answers.times_asked(self._tick_query) + number
         while self._answers.times_asked(self._tick_query) < goal:
             self._check(end, f"{number} ticks have not ended")
             time.sleep(_LOOK_SECONDS)
+        asked, since = self._answers.all_asked, time.monotonic()
+        while time.monotonic() < since + self._tick_seconds / 4:
+            time.sleep(_LOOK_SECONDS)
+            if self._answers.all_asked != asked:
+                asked, since = self._answers.all_asked, time.monotonic()
 
     def _spent(self) -> tuple[float, float]:
         """Seconds of all phases of all ticks, and how many ticks there were."""

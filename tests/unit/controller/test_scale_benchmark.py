@@ -12,6 +12,7 @@ import pytest
 from benchmarks import scale_fleet as fleet
 from benchmarks.scale import default_sizes, main, measured
 from benchmarks.scale_answers import Answers, Asked, moved_on
+from benchmarks.scale_copies import Models, copies
 from benchmarks.scale_exporter import Page, lines, shelf_of
 from benchmarks.scale_process import (
     Call,
@@ -300,16 +301,62 @@ def test_a_fleet_of_each_size_is_chosen_by_the_shelves_up_to_it() -> None:
     assert 'shelf=~"100|200"' in queries_of(200, shelves, 120)[FAST[0]]
 
 
+def stored(body: dict[str, Any]) -> dict[str, Any]:
+    """As the API server answers an object that it has stored."""
+    told = {"uid": "u", "resourceVersion": "1", "creationTimestamp": fleet.SINCE}
+    return {**body, "metadata": {**body["metadata"], **told}}
+
+
+def models(replicas: int) -> Models:
+    first = fleet.members(0, 1, replicas)[0]
+    return Models(
+        node=stored({**fleet.node(0), **fleet.node_status()}),
+        deployment=stored({**fleet.deployment(first), **fleet.deployment_status(first, 1)}),
+        pod=stored({**fleet.pod(first), **fleet.pod_status(first)}),
+        serving=stored(fleet.serving(first)),
+    )
+
+
+def test_copies_beside_the_models_make_the_whole_fleet() -> None:
+    keys = [key for key, _ in copies(models(20), fleet.members(0, 12, 20), range(30))]
+    assert len(set(keys)) == len(keys) == (30 - 1) + (12 - 1) * 2 + (12 * 20 - 1)
+    assert "/registry/minions/gpu-29" in keys
+    assert "/registry/deployments/team-11/llama-11" in keys
+    assert "/registry/ridgeline.dev/speculativeservings/team-11/llama-11" in keys
+    assert not any(key.endswith(("/gpu-0", "/team-0/llama-0")) for key in keys)
+
+
+def test_a_copy_is_what_its_own_member_would_have_made() -> None:
+    member = fleet.members(11, 12, 20)[0]
+    found = dict(copies(models(20), [member], range(27, 30)))
+    bodies = {key: {**body, "metadata": dict(body["metadata"])} for key, body in found.items()}
+    for body in bodies.values():
+        uid = body["metadata"].pop("uid")
+        assert uid != "u"
+        assert "resourceVersion" not in body["metadata"]
+        assert body["metadata"].pop("creationTimestamp") == fleet.SINCE
+    assert bodies["/registry/deployments/team-11/llama-11"] == {
+        **fleet.deployment(member),
+        **fleet.deployment_status(member, 1),
+    }
+    serving = bodies["/registry/ridgeline.dev/speculativeservings/team-11/llama-11"]
+    assert serving == fleet.serving(member)
+    first = bodies[f"/registry/pods/team-11/{member.pods[0]}"]
+    assert first == {**fleet.pod(member), **fleet.pod_status(member)}
+    assert len({body["metadata"]["uid"] for body in found.values()}) == len(found)
+
+
 def test_pods_of_the_fleet_are_pods_of_their_deployment_and_fill_nodes() -> None:
     member = fleet.members(3, 4, 20)[0]
-    bodies = list(fleet.pods(member))
-    assert len({body["metadata"]["name"] for body in bodies}) == 20
-    body = bodies[5] | fleet.pod_status(member, 5)
-    body["metadata"] |= {"uid": "u", "resourceVersion": "1"}
+    found = dict(copies(models(20), [member], range(0)))
+    body = found[f"/registry/pods/team-3/{member.pods[5]}"]
+    body["metadata"]["resourceVersion"] = "7"
     trimmed = trim_pod(body)
     assert trimmed is not None
-    assert trimmed.deployment == fleet.deployment(member)["metadata"]["name"] == "llama-3"
+    assert trimmed.name == member.pods[5]
+    assert trimmed.deployment == member.name == "llama-3"
     assert trimmed.profile == "eagle"
     assert trimmed.ready_since is not None
     assert trimmed.node == fleet.node_name(65 // 8)
+    assert trimmed.address == "10.0.0.65"
     assert fleet.nodes_for(1000, 20) == 2500
