@@ -1,15 +1,19 @@
 """`kubectl ridgeline explain`: what a serving does, and why."""
 
 import asyncio
-import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ridgeline.cli.connection import no_serving
 from ridgeline.cli.explain_document import explanation_document
-from ridgeline.cli.output import Output, OutputForm, dump
+from ridgeline.cli.operator_flags import (
+    USUAL_OPERATOR,
+    OperatorOption,
+    OperatorUrl,
+    place_of_flags,
+)
+from ridgeline.cli.output import Output, OutputForm, dump, show
 from ridgeline.cli.page import explanation_page
 from ridgeline.cli.person import Kubeconfig, Namespace, ServingName, connected, fail
 from ridgeline.cli.prometheus_flags import endpoint_of_flag
@@ -17,11 +21,9 @@ from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.controller.clock import system_clock
 from ridgeline.controller.explain import Explanation
 from ridgeline.controller.explain import explain as explain_serving
+from ridgeline.controller.explain_operator import OperatorPlace
 from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.reader import TelemetryReader
-
-_PIPED_WIDTH = 160
-"""Columns where nobody tells."""
 
 
 def explain(
@@ -34,31 +36,36 @@ def explain(
     window: Annotated[
         int, typer.Option(min=4, max=3600, help="Rate window of the live numbers, in seconds.")
     ] = 120,
+    operator: OperatorOption = USUAL_OPERATOR,
+    operator_url: OperatorUrl = None,
     output: OutputForm = Output.TABLE,
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Show what a serving does, why, where its settings come from, and what happened to it.
 
-    It reads with your rights; what they do not reach is told as not known.
+    It reads with your rights; what they do not reach is told as not known. Where they reach the
+    operator's Service, what its last pass knew and decided is told, and wins.
 
     Examples:
       kubectl ridgeline explain llama-70b -n inference
       kubectl ridgeline explain llama-70b --prometheus http://127.0.0.1:9090
+      kubectl ridgeline explain llama-70b --operator-url http://localhost:8080
+      kubectl ridgeline explain llama-70b -o wide
       kubectl ridgeline explain llama-70b -o json | jq .decision
     """
     try:
         endpoint = endpoint_of_flag(prometheus, name="explain") if prometheus else None
+        place = place_of_flags(operator, operator_url)
     except ValueError as error:
         fail(str(error), status=2)
     try:
-        found = asyncio.run(_explain(namespace, name, kubeconfig, endpoint, window))
+        found = asyncio.run(_explain(namespace, name, kubeconfig, endpoint, window, place))
     except ClusterError as error:
         fail(str(error))
-    if output in (Output.JSON, Output.YAML):
+    if output.is_document:
         dump(explanation_document(found), output)
         return
-    width = None if sys.stdout.isatty() else _PIPED_WIDTH
-    Console(width=width).print(explanation_page(found))
+    show(explanation_page(found, wide=output is Output.WIDE), output)
 
 
 async def _explain(
@@ -67,12 +74,13 @@ async def _explain(
     kubeconfig: str | None,
     endpoint: Endpoint | None,
     window: int,
+    place: OperatorPlace | None,
 ) -> Explanation:
     reader = TelemetryReader(endpoint, window_seconds=window) if endpoint else None
     try:
         async with connected(kubeconfig, namespace) as (api, where):
             try:
-                return await explain_serving(api, where, name, reader, system_clock())
+                return await explain_serving(api, where, name, reader, system_clock(), place)
             except NotFoundError as error:
                 raise no_serving(where, name) from error
     finally:

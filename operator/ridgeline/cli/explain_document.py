@@ -1,10 +1,10 @@
 """What `kubectl ridgeline explain -o json|yaml` prints: plain values, nothing unset."""
 
-from dataclasses import asdict
 from typing import Any
 
 from ridgeline.controller.explain import Explanation
-from ridgeline.policy.decision import Decision
+from ridgeline.controller.explain_decision import without_none
+from ridgeline.controller.explain_fact import Fact
 
 _PROFILE_KEYS = ("profile", "speedUp", "tokensPerSecond", "tpot", "stepTimes", "acceptance")
 
@@ -23,12 +23,11 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
             "message": explanation.cause.message,
             "knownBy": explanation.cause.known_by,
         },
-        "decision": None if explanation.decided is None else _decision(explanation),
+        "operator": _operator(explanation),
+        "decision": None if explanation.decided is None else dict(explanation.decided),
         "notDecided": list(explanation.decision) if explanation.decided is None else None,
-        "facts": [
-            _without_none({"what": each.what, "value": each.value, "ageSeconds": each.age_seconds})
-            for each in explanation.facts
-        ],
+        "facts": _facts(explanation.facts),
+        "remembered": _facts(explanation.remembered) if explanation.live is not None else None,
         "concurrency": explanation.concurrency,
         "cutoffTable": list(explanation.table),
         "settings": [
@@ -50,53 +49,33 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
         ],
         "status": dict(serving.status),
         "events": [
-            _without_none({key: each.get(key) for key in ("eventTime", "type", "reason", "note")})
+            without_none({key: each.get(key) for key in ("eventTime", "type", "reason", "note")})
             for each in explanation.events
         ],
     }
-    return _without_none(found)
+    return without_none(found)
 
 
-def _decision(explanation: Explanation) -> dict[str, Any]:
-    decision = explanation.decided
-    if decision is None:
-        raise AssertionError("there is a decision")
-    told = decision.diagnostics
-    return _without_none(
+def _operator(explanation: Explanation) -> dict[str, Any] | None:
+    """Return who answered, or why nobody did; `None` where nobody was asked."""
+    live = explanation.live
+    if live is None:
+        without = explanation.without
+        return None if without is None else {"wentWithout": without}
+    return without_none(
         {
-            "outcome": decision.outcome.value,
-            "reason": decision.reason.value,
-            "message": decision.message,
-            "profile": decision.profile,
-            "recommended": decision.recommended,
-            "decidedBy": told.decided_by,
-            "passed": list(told.passed),
-            "compared": [asdict(each) for each in told.comparisons],
-            "seen": _without_none(asdict(told.estimates)),
-            "law": _law(decision),
-            "wouldChange": list(explanation.would_change),
+            "instance": live.instance,
+            "leader": live.leader,
+            "passAgeSeconds": live.age_seconds,
+            "tickSeconds": live.tick_seconds,
+            "generation": live.generation,
+            "watchHeardSecondsAgo": live.watch_heard_seconds_ago,
         }
     )
 
 
-def _law(decision: Decision) -> dict[str, Any] | None:
-    lawful = decision.diagnostics.law
-    if lawful is None:
-        return None
-    act = lawful.act_at
-    found = {"demand": lawful.demand, "regretRequestSeconds": lawful.regret}
-    if act is not None:
-        found |= {
-            "cutoffDemand": act.cutoff_demand,
-            "cutoffConcurrency": act.cutoff_concurrency,
-            "rollSafeDemand": act.safe_demand,
-            "offDemand": act.off_demand,
-            "onDemand": act.on_demand,
-            "expectedPeak": act.peak,
-            "rollCostRequestSeconds": act.roll_cost,
-        }
-    return _without_none(found)
-
-
-def _without_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
+def _facts(facts: tuple[Fact, ...]) -> list[dict[str, Any]]:
+    return [
+        without_none({"what": each.what, "value": each.value, "ageSeconds": each.age_seconds})
+        for each in facts
+    ]

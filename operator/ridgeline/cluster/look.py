@@ -20,8 +20,17 @@ class LookApi:
             NotFoundError: It does not exist.
             ClusterError: Another failure, see `errors`.
         """
+        return trim_serving(await self.serving_body(namespace, name))
+
+    async def serving_body(self, namespace: str, name: str) -> dict[str, Any]:
+        """Read one serving as the API server has it, its metadata too.
+
+        Raises:
+            NotFoundError: It does not exist.
+            ClusterError: Another failure, see `errors`.
+        """
         path = path_of(API_VERSION, SERVING_PLURAL, namespace, name)
-        return trim_serving(await self._api.request("GET", path))
+        return await self._api.request("GET", path)
 
     async def servings(self, namespace: str | None) -> tuple[ServingObject, ...]:
         """Read the servings of a namespace (`None`: of all), by namespace and name.

@@ -35,3 +35,11 @@ class ApiMetrics:
     def heard(self, resource: str, scope: str) -> None:
         """Keep when a watch was last alive."""
         self._heard.labels(resource, scope).set(self._clock())
+
+    def silent_seconds(self) -> float | None:
+        """Return for how long the most silent watch stream has brought nothing.
+
+        `None` before any stream has begun.
+        """
+        heard = [each.value for family in self._heard.collect() for each in family.samples]
+        return max(0.0, self._clock() - min(heard)) if heard else None

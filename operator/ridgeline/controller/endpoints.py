@@ -1,4 +1,4 @@
-"""The operator's own HTTP endpoints: /metrics, /healthz, /readyz; and /debug/profile, if it is on.
+"""The operator's own HTTP endpoints: /metrics, probes, explanations; /debug/profile, if it is on.
 
 They run on threads of their own, so that a stuck event loop still answers, and says that it is.
 """
@@ -18,6 +18,11 @@ from ridgeline.controller.profiler import LONGEST_SECONDS, Profiler, ProfileUnde
 
 Probe = Callable[[], str | None]
 """Returns why the answer is no, `None` for yes."""
+
+Explain = Callable[[str], tuple[HTTPStatus, bytes]]
+"""Answers a path below `EXPLAIN`, in JSON."""
+
+EXPLAIN: Final = "/explain/"
 
 
 SILENCE_SECONDS: Final = 10.0
@@ -48,6 +53,7 @@ class OwnEndpoints:
         alive: Probe,
         ready: Probe,
         profiler: Profiler | None = None,
+        explain: Explain | None = None,
     ) -> None:
         pages: dict[str, Probe] = {"/healthz": alive, "/readyz": ready}
 
@@ -64,6 +70,8 @@ class OwnEndpoints:
                     self._answer(code, f"{trouble or 'ok'}\n".encode(), "text/plain")
                 elif path == "/debug/profile" and profiler is not None:
                     self._answer(*_profiled(profiler, query), "text/plain; charset=utf-8")
+                elif path.startswith(EXPLAIN) and explain is not None:
+                    self._answer(*explain(path), "application/json")
                 else:
                     self._answer(HTTPStatus.NOT_FOUND, b"not found\n", "text/plain")
 

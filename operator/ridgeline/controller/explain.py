@@ -4,43 +4,37 @@ It reads with the person's own rights. What those do not reach (nodes, other nam
 Prometheus whose address was not given) is said to be unknown.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ridgeline.api.errors import InvalidServing
 from ridgeline.cluster.api import KubernetesApi
-from ridgeline.cluster.listing import list_within_reach
-from ridgeline.cluster.look import LookApi
 from ridgeline.cluster.objects import ServingObject
-from ridgeline.cluster.store import WatchStore
-from ridgeline.cluster.surroundings import Surroundings
-from ridgeline.controller.basis import Basis, Knowledge, strategy_of
+from ridgeline.controller.explain_basis import basis_lines, table_rows
 from ridgeline.controller.explain_cause import LOOK, Cause, cause_of
-from ridgeline.controller.explain_engine import engine_line, engine_notes
-from ridgeline.controller.explain_facts import Fact, facts_told
-from ridgeline.controller.explain_notes import Note, notes
-from ridgeline.controller.explain_profiles import Row, profile_rows
-from ridgeline.controller.explain_reach import events_within_reach, nodes_of_status
+from ridgeline.controller.explain_decision import decision_document
+from ridgeline.controller.explain_engine import engine_notes
+from ridgeline.controller.explain_fact import Fact
+from ridgeline.controller.explain_facts import facts_told
+from ridgeline.controller.explain_live import Live
+from ridgeline.controller.explain_notes import Note, notes, pruned_notes
+from ridgeline.controller.explain_operator import OperatorPlace
+from ridgeline.controller.explain_profiles import Row, profile_ladder, profile_rows
 from ridgeline.controller.explain_schedule import schedule_notes
-from ridgeline.controller.options import Options
+from ridgeline.controller.explain_seen import NOT_ASKED, Seen, see, view_of
+from ridgeline.controller.explain_state import State, leaving, unattended
 from ridgeline.controller.ports import TelemetrySource
-from ridgeline.controller.view import View, look, spec_of
+from ridgeline.controller.view import View
 from ridgeline.costmodel.heuristic import Check, HeuristicInputs, heuristic
 from ridgeline.policy.decide import decide
-from ridgeline.policy.decision import Decision
 from ridgeline.policy.explain import explain_lines, ways_out
 from ridgeline.policy.facts import Problem
-from ridgeline.policy.law.memory import LawMemory
-from ridgeline.policy.law_status import law_memory_of
-from ridgeline.policy.memory import Memory
-from ridgeline.policy.roll_notes import looked_into
-from ridgeline.settings.explain import setting_lines
+from ridgeline.settings.explain import all_setting_lines
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
-from ridgeline.terms.modes import Strategy
 from ridgeline.terms.reasons import Reason
 
-STALE_AFTER_SECONDS = 60.0
-"""As the operator's default; explaining decides nothing."""
+__all__ = ["Explanation", "ProfileChecks", "Seen", "explain", "see", "told", "view_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +60,15 @@ class Explanation:
         notes: Schedules and findings: what it is about, and what to know.
         checks: The heuristic's answers by profile.
         decision: How a decision would come about now, line by line.
-        decided: The decision itself; `None` where none can be made with what was read.
-        would_change: What would change it, each a sentence.
+        decided: The decision as plain values; `None` where none can be made with what was read.
         facts: What is known of target, replicas and telemetry, with ages.
         cause: What is to be read first; `None` where nobody can tell.
         table: The cut-off table as status rows: the operator's, or, where it has none, this look's.
+        ladder: The speed-up of each profile at several loads: a title row, then one for each.
+        remembered: What the operator remembers, where it answered.
+        live: The operator's own answer, `None` where it was not asked or could not be.
+        without: Why there is none, where it was asked.
+        looked_at: Epoch seconds of the look.
     """
 
     serving: ServingObject
@@ -83,30 +81,20 @@ class Explanation:
     notes: tuple[Note, ...] = ()
     checks: tuple[ProfileChecks, ...] = ()
     decision: tuple[str, ...] = ()
-    decided: Decision | None = None
-    would_change: tuple[str, ...] = ()
+    decided: Mapping[str, Any] | None = None
     facts: tuple[Fact, ...] = ()
     cause: Cause | None = None
     table: tuple[dict[str, Any], ...] = ()
+    ladder: tuple[tuple[str, ...], ...] = ()
+    remembered: tuple[Fact, ...] = ()
+    live: Live | None = None
+    without: str | None = None
+    looked_at: float | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What a person's rights reach of one serving.
-
-    Attributes:
-        serving: The serving with its status.
-        events: Its Events, oldest first.
-        view: What a pass of the operator would know, or why the spec cannot be read.
-        snapshot: The numbers read for it, `None` when no Prometheus was named.
-        out_of_reach: Kinds that the person may not list, by their plural names.
-    """
-
-    serving: ServingObject
-    events: tuple[dict[str, Any], ...]
-    view: View | InvalidServing
-    snapshot: TelemetrySnapshot | None
-    out_of_reach: tuple[str, ...] = ()
+    @property
+    def live_counts(self) -> bool:
+        """Whether the operator's own answer is about the serving as it is now, and is shown."""
+        return self.live is not None and self.live.knows(self.serving)
 
 
 async def explain(
@@ -115,175 +103,114 @@ async def explain(
     name: str,
     telemetry: TelemetrySource | None,
     now: float,
+    operator: OperatorPlace | None = None,
 ) -> Explanation:
     """Look at one serving and explain it; arguments and errors are those of `see`."""
-    return told(await see(api, namespace, name, telemetry, now))
-
-
-async def see(
-    api: KubernetesApi,
-    namespace: str,
-    name: str,
-    telemetry: TelemetrySource | None,
-    now: float,
-) -> Seen:
-    """Look at one serving as a pass of the operator does.
-
-    Args:
-        api: The API server, with the person's credentials.
-        namespace: The serving's namespace.
-        name: Its name.
-        telemetry: Where to read live numbers; `None` when the person named no Prometheus.
-        now: Epoch seconds.
-
-    Raises:
-        NotFoundError: There is no such serving.
-        ClusterError: The API server refuses, or does not answer.
-    """
-    looking = LookApi(api)
-    serving = await looking.serving(namespace, name)
-    events, missing = await events_within_reach(looking, serving)
-    store, around = WatchStore(), Surroundings(sees_all_pods=False)
-    missing = (*await list_within_reach(api, store, namespace, around), *missing)
-    nodes_of_status(store, serving, around)
-    snapshot = await telemetry.read(now) if telemetry is not None else None
-    view: View | InvalidServing
-    try:
-        view = view_of(store, serving, around, snapshot, now)
-    except InvalidServing as error:
-        view = error
-    return Seen(serving=serving, events=events, view=view, snapshot=snapshot, out_of_reach=missing)
-
-
-def view_of(
-    store: WatchStore,
-    serving: ServingObject,
-    around: Surroundings,
-    snapshot: TelemetrySnapshot | None,
-    now: float,
-) -> View:
-    """Return what a pass would know of a serving, with the memory that its status holds.
-
-    Raises:
-        InvalidServing: A field of its spec holds what it must not.
-    """
-    return look(
-        store,
-        serving,
-        spec_of(serving),
-        lambda _: snapshot or _not_asked(),
-        Knowledge(around),
-        remembered=Memory(law=LawMemory(slow=law_memory_of(serving.status))),
-        options=Options(stale_after_seconds=STALE_AFTER_SECONDS, max_concurrent_rolls=1),
-        now=now,
-    ).with_roll_moved_on()
+    return told(await see(api, namespace, name, telemetry, now, operator))
 
 
 def told(seen: Seen) -> Explanation:
     """Return what `explain` shows of what was seen."""
-    view = seen.view
+    view, serving = seen.view, seen.serving
+    common = Explanation(
+        serving=serving,
+        events=seen.events,
+        live=seen.live,
+        without=seen.without,
+        looked_at=seen.now,
+    )
     if isinstance(view, InvalidServing):
         cause = Cause(reason=Reason.SPEC_INVALID.value, message=str(view), known_by=LOOK)
-        return Explanation(serving=seen.serving, events=seen.events, trouble=str(view), cause=cause)
+        return _by_state(seen, replace(common, trouble=str(view), cause=cause))
+    common = replace(
+        common,
+        settings=all_setting_lines(view.basis.resolved),
+        facts=facts_told(view, seen.out_of_reach),
+        table=table_rows(view),
+        notes=pruned_notes(serving),
+    )
+    if any(each in seen.out_of_reach for each in NEEDED):
+        return _by_state(seen, _by_operator(seen, _with_few_rights(seen, common)))
+    return _by_state(seen, _by_operator(seen, _followed(seen, view, common)))
+
+
+def _followed(seen: Seen, view: View, common: Explanation) -> Explanation:
+    """Add what a decision of this look comes to."""
     decision = decide(view.facts, view.settings, view.memory, view.now)
     concurrency = decision.diagnostics.estimates.concurrency
-    common = Explanation(
-        serving=seen.serving,
-        events=seen.events,
-        settings=setting_lines(view.basis.resolved),
-        facts=facts_told(view, seen.out_of_reach),
-        table=_table(view),
-    )
-    hidden = [each for each in NEEDED if each in seen.out_of_reach]
-    if hidden:
-        # Half of the facts would name a wrong cause: the operator's own words are told above.
-        return replace(
-            common,
-            cause=cause_of(seen.serving, None),
-            decision=(f"not known: your rights do not reach {' and '.join(hidden)} here",),
-        )
+    if concurrency is None and seen.counts:
+        concurrency = seen.live.concurrency if seen.live is not None else None
     unasked = seen.snapshot is None and decision.reason is Reason.TELEMETRY_UNAVAILABLE
+    ways = ways_out(decision, view.settings)
     return replace(
         common,
-        basis=_basis_lines(view),
+        basis=basis_lines(view),
         concurrency=concurrency,
         profiles=profile_rows(view, concurrency),
-        notes=(*notes(view), *engine_notes(view), *schedule_notes(view, concurrency)),
-        checks=_checks(view, seen.snapshot, decision),
-        decision=(_NOT_ASKED,) if unasked else explain_lines(decision, view.settings),
-        decided=None if unasked else decision,
+        ladder=profile_ladder(view),
+        notes=(
+            *common.notes,
+            *notes(view),
+            *engine_notes(view),
+            *schedule_notes(view, concurrency),
+        ),
+        checks=_checks(view, seen.snapshot, concurrency),
+        decision=(NOT_ASKED,) if unasked else explain_lines(decision, view.settings),
+        decided=None if unasked else decision_document(decision, ways),
         cause=cause_of(seen.serving, None if unasked else decision),
-        would_change=() if unasked else ways_out(decision, view.settings),
     )
+
+
+def _with_few_rights(seen: Seen, common: Explanation) -> Explanation:
+    """Add the operator's own words alone: half of the facts would name a wrong cause."""
+    hidden = [each for each in NEEDED if each in seen.out_of_reach]
+    return replace(
+        common,
+        cause=cause_of(seen.serving, None),
+        decision=(f"not known: your rights do not reach {' and '.join(hidden)} here",),
+    )
+
+
+def _by_operator(seen: Seen, found: Explanation) -> Explanation:
+    """Let the operator's own answer win over what this look made up, where it counts."""
+    live = seen.live
+    if live is None or not seen.counts:
+        return found
+    return replace(
+        found,
+        cause=cause_of(seen.serving, None, live),
+        decision=live.lines,
+        decided=live.decision,
+        facts=live.facts,
+        remembered=live.remembered,
+        settings=live.settings,
+        basis=live.basis,
+        table=live.table or found.table,
+        concurrency=live.concurrency,
+    )
+
+
+def _by_state(seen: Seen, found: Explanation) -> Explanation:
+    """Name the state of a serving in which no decision counts."""
+    going = leaving(seen.serving, seen.traces, seen.now)
+    if going is not None:
+        cause = Cause(reason=State.BEING_DELETED.value, message=going, known_by=LOOK)
+        return replace(found, cause=cause)
+    if found.trouble is not None:
+        return found
+    alone = unattended(seen.serving, seen.traces, seen.lease, seen.live, seen.now)
+    if alone is None:
+        return found
+    state, message = alone
+    return replace(found, cause=Cause(reason=state.value, message=message, known_by=LOOK))
 
 
 NEEDED: Final = ("deployments", "pods")
 """Kinds without which no decision can be followed."""
 
 
-def _table(view: View) -> tuple[dict[str, Any], ...]:
-    """Return the table of the status, or that of this look where the operator has told none."""
-    told = view.serving.status.get("cutoffTable")
-    if told:
-        return tuple(dict(row) for row in told)
-    if isinstance(view.settings.cutoff, Problem):
-        return ()
-    return tuple(
-        {"profile": row.profile}
-        if row.up_to is None
-        else {
-            "profile": row.profile,
-            "upToConcurrency": row.up_to,
-            "returnBelowConcurrency": row.return_below,
-        }
-        for row in view.settings.cutoff.rows
-    )
-
-
-_NOT_ASKED: Final = "not asked for: name a Prometheus with --prometheus URL to compare live numbers"
-
-
-def _not_asked() -> Problem:
-    return Problem(reason=Reason.TELEMETRY_UNAVAILABLE, message=_NOT_ASKED)
-
-
-def _basis_lines(view: View) -> tuple[tuple[str, str], ...]:
-    basis, table = view.basis, view.settings.cutoff
-    lines = [
-        ("accelerator", _accelerator(basis)),
-        *_model(basis),
-        ("precision", f"{basis.precision.value} ({basis.precision_because})"),
-        ("tensor parallel", str(basis.tensor_parallel)),
-        engine_line(view),
-        ("strategy", strategy_of(basis).value),
-    ]
-    if isinstance(table, Problem):
-        return (*lines, ("cut-off", f"none: {table.message}"))
-    lines.append(("verdict", table.verdict.value))
-    lines += (("because", reason) for reason in table.reasons)
-    plan = view.facts.plan
-    if plan is not None:
-        lines += looked_into(plan)
-    return tuple(lines)
-
-
-def _accelerator(basis: Basis) -> str:
-    if isinstance(basis.accelerator, Problem):
-        return f"not known: {basis.accelerator.message}"
-    return f"{basis.accelerator.accelerator.name} (from {basis.accelerator.found_by})"
-
-
-def _model(basis: Basis) -> tuple[tuple[str, str], ...]:
-    """Return the served model; where no prediction needs it, only if it is known."""
-    if not isinstance(basis.model, Problem):
-        return (("model", f"{basis.model.shape.name} (from {basis.model.found_by})"),)
-    if strategy_of(basis) is Strategy.GOODPUT:
-        return (("model", f"not known: {basis.model.message}"),)
-    return ()
-
-
 def _checks(
-    view: View, snapshot: TelemetrySnapshot | None, decision: Decision
+    view: View, snapshot: TelemetrySnapshot | None, concurrency: float | None
 ) -> tuple[ProfileChecks, ...]:
     basis = view.basis
     known = None if isinstance(basis.accelerator, Problem) else basis.accelerator.accelerator
@@ -299,7 +226,7 @@ def _checks(
                     tensor_parallel=basis.tensor_parallel,
                     method=profile.method,
                     lookahead=profile.num_speculative_tokens,
-                    concurrency=decision.diagnostics.estimates.concurrency,
+                    concurrency=concurrency,
                     acceptance=acceptance
                     if target is not None and target.active_profile == profile.name
                     else None,

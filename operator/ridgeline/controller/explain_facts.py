@@ -1,31 +1,22 @@
 """The facts behind an explanation, each with its age."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from ridgeline.controller.explain_fact import Fact
 from ridgeline.controller.view import View
 from ridgeline.policy.facts import EngineFacts, Problem, ReplicaFacts, TelemetryFacts
 from ridgeline.policy.wording import number
 from ridgeline.terms.times import epoch_seconds
 
-MOST_REPLICAS: Final = 20
+MOST_REPLICAS: Final = 120
 """Replicas that are told one by one; the rest is counted."""
 
+MOST_STARTS: Final = 20
+"""Pods that are not Ready and told one by one."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """Something that is known, or why it is not.
-
-    Attributes:
-        what: What it is about.
-        value: What is known of it.
-        age_seconds: How old that is; `None` where it is as of this look, or has no age.
-    """
-
-    what: str
-    value: str
-    age_seconds: float | None = None
+REPLICA: Final = "replica "
+"""How what is told of a replica begins."""
 
 
 def facts_told(view: View, out_of_reach: tuple[str, ...]) -> tuple[Fact, ...]:
@@ -89,13 +80,13 @@ def _replicas(view: View, out_of_reach: tuple[str, ...]) -> Iterator[Fact]:
     since_read = ages.read_seconds_ago if isinstance(ages, TelemetryFacts) else 0.0
     for each in replicas[:MOST_REPLICAS]:
         yield Fact(
-            what=f"replica {each.name}",
+            what=f"{REPLICA}{each.name}",
             value=_replica(each, since_read),
             age_seconds=each.ready_seconds,
         )
     if len(replicas) > MOST_REPLICAS:
         yield Fact(what="more replicas", value=str(len(replicas) - MOST_REPLICAS))
-    for start in view.facts.starts[:MOST_REPLICAS]:
+    for start in view.facts.starts[:MOST_STARTS]:
         why = start.waiting_reason or start.unschedulable or f"{start.restarts} restarts"
         yield Fact(
             what=f"Pod {start.name}", value=f"not Ready: {why}", age_seconds=start.age_seconds

@@ -1,5 +1,8 @@
 """What else a person should know of a serving: its schedules, and whether its objective shows."""
 
+from typing import Final
+
+from ridgeline.cluster.objects import ServingObject
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.controller.view import View
 from ridgeline.engine.latency_buckets import bucket_finding, present_bounds
@@ -14,6 +17,23 @@ Note = tuple[str, str]
 def notes(view: View) -> tuple[Note, ...]:
     """Return (what it is about, what to know) for each thing worth telling; often nothing."""
     return (*_windows(view), *_schedule_findings(view), *_buckets(view), *_stale_proof(view))
+
+
+_ALWAYS: Final = ("conditions", "lastDecision")
+"""What the operator writes into every status."""
+
+
+def pruned_notes(serving: ServingObject) -> tuple[Note, ...]:
+    """Return what to know of a status that lacks what the operator always writes into it."""
+    missing = [each for each in _ALWAYS if not serving.status.get(each)]
+    if not serving.status or not missing:
+        return ()
+    told = (
+        f"it lacks {' and '.join(missing)}, which the operator always writes: the CRDs are older "
+        "than the operator and cut it off, or somebody else writes the status. Apply the CRDs of "
+        "the operator's release (kubectl apply --server-side -f crds/)"
+    )
+    return (("status", told),)
 
 
 def _stale_proof(view: View) -> tuple[Note, ...]:

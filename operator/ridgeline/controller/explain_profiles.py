@@ -53,6 +53,35 @@ def profile_rows(view: View, concurrency: float | None) -> tuple[Row, ...]:
     return tuple(_row(question, arm, none, concurrency, timed=timed) for arm in question.arms)
 
 
+LADDER: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+"""Requests in decode per engine at which `-o wide` compares the profiles."""
+
+
+def profile_ladder(view: View) -> tuple[tuple[str, ...], ...]:
+    """Return a title row of loads, then the speed-up of each profile at each of them.
+
+    Empty with another strategy, or while a fact is missing without which nothing is predicted.
+    """
+    if strategy_of(view.basis) is not Strategy.GOODPUT:
+        return ()
+    question = goodput_question(view.basis, view.profiles, view.memory.slow.learned)
+    if isinstance(question, Problem):
+        return ()
+    none = next((each for each in question.arms if not each.method.speculates), None)
+    if none is None:
+        return ()
+    rows = [
+        (arm.name, *(_speed_up_at(question, arm, none, at) for at in LADDER))
+        for arm in question.arms
+    ]
+    return (("profile", *map(number, LADDER)), *rows)
+
+
+def _speed_up_at(question: Question, arm: Arm, none: Arm, at: float) -> str:
+    told = estimate(question.deployment, arm, none, question.workload, at)
+    return UNSEEN if isinstance(told, CannotSay) else number(told.speedup)
+
+
 def _row(question: Question, arm: Arm, none: Arm, concurrency: float, *, timed: bool) -> Row:
     told = estimate(question.deployment, arm, none, question.workload, concurrency)
     origin = _ACCEPTANCE[arm.acceptance.origin] if arm.acceptance is not None else "not known"

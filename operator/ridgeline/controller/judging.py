@@ -7,14 +7,15 @@ from ridgeline.controller.view import View
 from ridgeline.costmodel.curve import Curve
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.policy.canary.evidence import gathered, gathered_fleet
-from ridgeline.policy.canary.judge import judge
+from ridgeline.policy.canary.judge import Judgement, judge
 from ridgeline.policy.canary.starts import cannot_pull, start_failure
-from ridgeline.policy.facts import Problem
+from ridgeline.policy.facts import Problem, ReplicaFacts
 from ridgeline.policy.proof import proof_of
 from ridgeline.policy.roll import Roll
 from ridgeline.policy.roll_plan import RollPlan
-from ridgeline.policy.roll_steps import Watched, paused_by_others
+from ridgeline.policy.roll_steps import Found, Watched, paused_by_others
 from ridgeline.policy.verification import verified
+from ridgeline.policy.wording import names
 from ridgeline.terms.rolls import ProofResult, RollState
 
 
@@ -49,10 +50,27 @@ def watch_new_pods(view: View, mind: Mind, roll: Roll) -> Watched:
     return Watched(
         failure=failure,
         found=judged.found,
-        verdict=judged.why,
+        verdict=_unseen(view, new, judged),
         serving=bool(new),
         paused_seconds=paused_seconds,
     )
+
+
+def _unseen(view: View, new: list[ReplicaFacts], judged: Judgement) -> Problem:
+    """Return the verdict; while nothing is seen of the canary, that it waits for telemetry."""
+    telemetry = view.facts.telemetry
+    if judged.found is not Found.NOT_YET or not new:
+        return judged.why
+    if isinstance(telemetry, Problem):
+        told = telemetry.message
+    elif telemetry.error is not None:
+        told = f"telemetry endpoint {telemetry.endpoint!r} does not answer: {telemetry.error}"
+    elif not any(each.engines for each in new):
+        pods = names(tuple(each.name for each in new))
+        told = f"telemetry endpoint {telemetry.endpoint!r} has no samples of {pods}"
+    else:
+        return judged.why
+    return Problem(reason=judged.why.reason, message=f"{told}; it is judged when they come back")
 
 
 def _expected_seconds(plan: RollPlan, roll: Roll) -> float:

@@ -36,6 +36,7 @@ from ridgeline.controller.handlers import scope_of, watch_registry, watch_settin
 from ridgeline.controller.history import Past, history_sources
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
+from ridgeline.controller.passes import LastPasses, all_sinks
 from ridgeline.controller.ports import AlwaysLeader
 from ridgeline.controller.profiler import Profiler
 from ridgeline.controller.readers import Reader, readers_of
@@ -111,6 +112,7 @@ class Operator:
         writes = api if leadership is None else LeasedApi(api, leadership)
         recorder = recorder_of(self._config, self._metrics)
         past = Past(history_sources(self._config), self._store, self._around, system_clock)
+        passes = self._passes_of(leadership)
         reconciler = Reconciler(
             store=self._store,
             targets=ParentTargetApi(writes, frozenset(self._config.parents))
@@ -128,7 +130,7 @@ class Operator:
             ),
             metrics=self._metrics,
             around=self._around,
-            sink=recorder,
+            sink=all_sinks((recorder, passes)),
         )
         reconciler.recall_from(past)
         cadence = Cadence(
@@ -149,6 +151,7 @@ class Operator:
                 alive=lambda: self._stuck(cadence),
                 ready=lambda: None if self._store.primed else "the first listing is not in yet",
                 profiler=Profiler() if self._config.profiling else None,
+                explain=passes.answer if passes is not None else None,
             )
         except OSError as error:
             raise InvalidConfigError(
@@ -166,6 +169,18 @@ class Operator:
             if recorder is not None:
                 recorder.stop()
             endpoints.stop()
+
+    def _passes_of(self, leadership: Leadership | None) -> LastPasses | None:
+        if not self._config.explain:
+            return None
+        return LastPasses(
+            self._store,
+            leadership or AlwaysLeader(),
+            system_clock,
+            instance=self._identity,
+            tick_seconds=self._config.tick_seconds,
+            heard_seconds_ago=self._metrics.api.silent_seconds,
+        )
 
     async def _serve(
         self,

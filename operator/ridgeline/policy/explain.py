@@ -3,11 +3,12 @@
 from ridgeline.policy.borders import borders
 from ridgeline.policy.decision import Comparison, Decision, Estimates, Outcome
 from ridgeline.policy.facts import Problem
-from ridgeline.policy.law.decision import LawDecision
+from ridgeline.policy.law.decision import ActAt, LawDecision
 from ridgeline.policy.settings import PolicySettings
 from ridgeline.policy.wording import duration, number, number_beside
 from ridgeline.terms.explanations import EXPLANATIONS
 from ridgeline.terms.modes import Mode
+from ridgeline.terms.reasons import Reason
 
 
 def explain_lines(decision: Decision, settings: PolicySettings) -> tuple[str, ...]:
@@ -106,14 +107,84 @@ def ways_out(decision: Decision, settings: PolicySettings) -> tuple[str, ...]:
     """Return what would change a decision, each a sentence for a person."""
     explained = EXPLANATIONS[decision.reason]
     lines = [explained.way_out] if decision.outcome is Outcome.HOLD else []
+    lines += _of_what_failed(decision)
     if settings.forced is not None:
         return tuple(lines) or (explained.way_out,)
     if isinstance(settings.cutoff, Problem):
         return tuple(lines)
-    lines += _border_lines(decision.profile, settings)
+    lawful = decision.diagnostics.law
+    if lawful is None:
+        lines += _border_lines(decision.profile, settings)
+    elif lawful.act_at is not None:
+        lines += _act_lines(decision.profile, lawful.act_at, settings)
+    lines += _not_worth_it(decision)
     if decision.outcome is not Outcome.SWITCH and settings.mode is Mode.RECOMMEND_ONLY:
         lines.append("Whatever is recommended, spec.mode RecommendOnly changes nothing.")
     return tuple(lines) or (explained.way_out,)
+
+
+def _act_lines(active: str | None, act: ActAt, settings: PolicySettings) -> list[str]:
+    """Say at which demand or concurrency the law leaves the active profile, and after how long."""
+    times = settings.stabilization
+    if active == act.quieter:
+        off = _either(act.off_demand, act.off_concurrency, "at", "or", "or above")
+        return [f"To {act.busier}: {off} for {duration(times.busier_seconds)}."] if off else []
+    if active == act.busier:
+        on = _either(act.on_demand, act.on_concurrency, "below", "and", "")
+        wait = duration(settings.cooldown_seconds)
+        return (
+            [
+                f"To {act.quieter}: {on} for {duration(times.quieter_seconds)}, nothing waiting, "
+                f"every replica seen, and {wait} after the last roll."
+            ]
+            if on
+            else []
+        )
+    return []
+
+
+def _either(
+    demand: float | None, concurrency: float | None, where: str, joined: str, then: str
+) -> str:
+    told = []
+    if demand is not None:
+        told.append(f"demand {where} {number(demand)} tokens/s")
+    if concurrency is not None:
+        told.append(f"concurrency per engine {where} {number(concurrency)}")
+    return " ".join([f" {joined} ".join(told), then]).strip() if told else ""
+
+
+def _of_what_failed(decision: Decision) -> list[str]:
+    """Say what would have kept the recommended profile from failing, where it is left alone."""
+    if decision.reason is not Reason.PROFILE_QUARANTINED:
+        return []
+    entries = decision.memory.slow.quarantine
+    failed = [each.reason for each in entries if each.profile == decision.recommended]
+    return [f"Of {failed[-1].value}: {EXPLANATIONS[failed[-1]].way_out}"] if failed else []
+
+
+def _not_worth_it(decision: Decision) -> list[str]:
+    """Say which profile is faster at the present load and is not rolled to, for what that costs."""
+    lawful, concurrency = decision.diagnostics.law, decision.diagnostics.estimates.concurrency
+    act = lawful.act_at if lawful is not None else None
+    if lawful is None or act is None or act.cutoff_concurrency is None or concurrency is None:
+        return []
+    if decision.profile != act.busier or concurrency >= act.cutoff_concurrency:
+        return []
+    if lawful.demand is None or lawful.demand < act.on_demand:
+        return []
+    cost = ""
+    if act.roll_cost is not None:
+        cost = (
+            f" (a roll costs {number(act.roll_cost)} request-seconds, staying has cost "
+            f"{number(lawful.regret)})"
+        )
+    return [
+        f"{act.quieter} is faster at this load, which is below the cut-off of "
+        f"{number(act.cutoff_concurrency)} requests per engine, and not worth its roll{cost}: it "
+        f"is rolled to below {number(act.on_demand)} tokens/s of demand "
+        f"(now {number(lawful.demand)})."
+    ]
 
 
 def _border_lines(active: str | None, settings: PolicySettings) -> list[str]:

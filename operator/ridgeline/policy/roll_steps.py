@@ -241,13 +241,17 @@ def _too_late(roll: Roll, watched: Watched, settings: RollSettings) -> NextStep:
     told = (
         f"no new Pod of {roll.to_profile} was Ready within {limit}"
         if not watched.serving
-        else f"{roll.to_profile} could not be judged within {limit}"
+        else f"{roll.to_profile} could not be judged within {limit}{_because(watched)}"
     )
     promotes = watched.serving and settings.on_no_traffic is OnNoTraffic.PROMOTE
     if promotes and roll.way is RollWay.CANARY:
         return NextStep(step=Step.PROMOTE, why=_problem(Reason.CANARY_NOT_JUDGED, told))
     reason = Reason.CANARY_NOT_JUDGED if watched.serving else Reason.CANARY_NOT_SERVING
     return NextStep(step=Step.UNDO, why=_problem(reason, told), quarantines=True)
+
+
+def _because(watched: Watched) -> str:
+    return "" if watched.verdict is None else f": {watched.verdict.message}"
 
 
 def _of_rolling(

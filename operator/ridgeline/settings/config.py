@@ -95,6 +95,11 @@ class OperatorConfig(ConfigModel):
     port: int = Field(
         default=8080, ge=0, le=65535, description="Port of /metrics, /healthz and /readyz; 0: any."
     )
+    explain: bool = Field(
+        default=True,
+        description="Serve /explain/NAMESPACE/SERVING on the same port: what the last pass over a "
+        "serving knew and decided, for kubectl ridgeline explain. Reads alone, no login.",
+    )
     profiling: bool = Field(
         default=False,
         description="Serve /debug/profile on the same port: stacks of the running operator, "

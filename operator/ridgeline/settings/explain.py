@@ -1,5 +1,7 @@
 """The resolved settings of a serving in lines, for `kubectl ridgeline explain`."""
 
+from typing import Final
+
 from ridgeline.api.cutoff import Cutoff, CutoffRange
 from ridgeline.api.objective import NO_LIMIT
 from ridgeline.api.schedules import Schedule
@@ -31,6 +33,46 @@ def setting_lines(resolved: ResolvedSpec) -> tuple[tuple[str, str, str], ...]:
         ("schedules", _schedule_list(schedules.value), str(schedules.source)),
         ("telemetry", telemetry.value, str(telemetry.source)),
     )
+
+
+ROLLOUT: Final = "rollout."
+"""How the fields of a roll begin."""
+
+
+def all_setting_lines(resolved: ResolvedSpec) -> tuple[tuple[str, str, str], ...]:
+    """Return the lines of `setting_lines`, then those of every field of `rollout`."""
+    return (*setting_lines(resolved), *_rollout_lines(resolved))
+
+
+def _rollout_lines(resolved: ResolvedSpec) -> tuple[tuple[str, str, str], ...]:
+    rollout = resolved.rollout
+    fields = (
+        (
+            "rollout.deadlineSeconds",
+            f"{rollout.deadline_seconds.value} s",
+            rollout.deadline_seconds,
+        ),
+        ("rollout.trial", rollout.trial.value.value, rollout.trial),
+        ("rollout.requalify", rollout.requalify.value.value, rollout.requalify),
+        ("rollout.canary.when", rollout.canary_when.value.value, rollout.canary_when),
+        (
+            "rollout.canary.maxReplicas",
+            str(rollout.canary_max_replicas.value),
+            rollout.canary_max_replicas,
+        ),
+        (
+            "rollout.canary.otherwise",
+            rollout.canary_otherwise.value.value,
+            rollout.canary_otherwise,
+        ),
+        ("rollout.canary.onNoTraffic", rollout.on_no_traffic.value.value, rollout.on_no_traffic),
+        (
+            "rollout.canary.deadlineSeconds",
+            f"{rollout.canary_deadline_seconds.value} s",
+            rollout.canary_deadline_seconds,
+        ),
+    )
+    return tuple((field, value, str(said.source)) for field, value, said in fields)
 
 
 def _cutoff_lines(cutoff: Cutoff) -> tuple[tuple[str, str], ...]:

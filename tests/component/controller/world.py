@@ -10,6 +10,7 @@ from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.cadence import Cadence
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
+from ridgeline.controller.passes import LastPasses, all_sinks
 from ridgeline.controller.ports import TelemetrySource
 from ridgeline.controller.reconciler import Reconciler
 from ridgeline.controller.recorder import PassSink
@@ -116,6 +117,9 @@ class Process:
         self.session: SimulatedSession
         self.stream: WatchStream
         self.session, self.stream = cluster.connect(who, self.store, faults)
+        self.passes = LastPasses(
+            self.store, self.leader, lambda: cluster.now, instance=who, tick_seconds=TICK
+        )
         self.reconciler = Reconciler(
             store=self.store,
             targets=self.session,
@@ -130,7 +134,7 @@ class Process:
             ),
             metrics=self.metrics,
             around=around,
-            sink=sink,
+            sink=all_sinks((sink, self.passes)),
         )
         self.cadence = Cadence(
             store=self.store,
