@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from kubernetes.aio.config import incluster_config
 
 from ridgeline.cluster.accounting import watched_session
 from ridgeline.cluster.api import KubernetesApi, renewal_of
@@ -41,7 +42,7 @@ class Server:
     async def answer(self, request: web.Request) -> web.Response:
         shown = request.headers.get("Authorization", "")
         self.asked.append((shown, (await request.read()).decode()))
-        if shown != f"Bearer {self.token}":
+        if shown.lower() != f"bearer {self.token}":
             return web.json_response({"code": 401, "message": "who are you?"}, status=401)
         # On a connection of its own, so that the next request looks at the certificate anew.
         return web.json_response({"items": []}, headers={"Connection": "close"})
@@ -174,4 +175,24 @@ async def test_watch_streams_believe_another_authority_too(server: Server) -> No
         server.replace_token("second")
         async with session.get(url) as answer:
             assert answer.status == 401  # who made the session makes another
+    await asyncio.sleep(0.05)
+
+
+async def test_a_pods_own_token_and_authority_are_read_anew_too(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client reads a Pod's token once a minute, and its authority never."""
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(server.folder / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(server.folder / "ca.crt"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+    connection = await KubernetesApi.connect(None, user_agent="test")
+    assert await connection.request("GET", PATH) == {"items": []}
+    server.replace_token("second")
+    server.replace_certificate()
+    assert await connection.request("GET", PATH) == {"items": []}
+    server.asked.clear()
+    assert await connection.request("GET", PATH) == {"items": []}
+    assert len(server.asked) == 1  # the new token stays in use
+    await connection.close()
     await asyncio.sleep(0.05)

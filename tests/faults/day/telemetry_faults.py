@@ -10,6 +10,7 @@ from tests.faults.day.play import Fault
 from tests.faults.day.room import Room
 
 LIE_S: Final = 20.0
+EACH_S: Final = 4.0
 
 Spoil = Callable[[str, list[Series]], list[Series]]
 
@@ -51,6 +52,24 @@ def _every_other_pod(_: str, series: list[Series]) -> list[Series]:
 def _of_others(_: str, series: list[Series]) -> list[Series]:
     """Series of Pods of the same Deployments that are long gone, and none of those that live."""
     return [({**labels, "pod": f"{labels['pod']}-gone"}, text) for labels, text in series]
+
+
+def _in_turn(room: Room) -> list[str]:
+    lies = (
+        Lie(spoil=lambda _, series: []),
+        Lie(spoil=_all_told("NaN")),
+        Lie(spoil=_twice),
+        Lie(spoil=_every_other_pod),
+        Lie(spoil=_of_others),
+        Lie(clock_ahead_s=300.0),
+    )
+    room.numbers.tell(lies[0])
+    room.turn()
+    for each in lies:
+        room.numbers.tell(each)
+        room.rest(EACH_S)
+    room.numbers.tell(TRUTH)
+    return []
 
 
 _HOLDS: Final = "nothing is begun on what is not known"
@@ -107,28 +126,11 @@ TELEMETRY_FAULTS: Final = (
     ),
     Fault(
         name="Prometheus lies in every way in turn",
-        given="nothing, NaN, each series twice, a part, other Pods, another time: 5 s each",
+        given=f"nothing, NaN, each series twice, a part, other Pods, another time: {EACH_S:.0f} s "
+        "each",
         promise=_HOLDS,
-        strike=lambda room: _in_turn(room),
+        strike=_in_turn,
         blind=True,
         quick=True,
     ),
 )
-
-
-def _in_turn(room: Room) -> list[str]:
-    lies = (
-        Lie(spoil=lambda _, series: []),
-        Lie(spoil=_all_told("NaN")),
-        Lie(spoil=_twice),
-        Lie(spoil=_every_other_pod),
-        Lie(spoil=_of_others),
-        Lie(clock_ahead_s=300.0),
-    )
-    room.numbers.tell(lies[0])
-    room.turn()
-    for each in lies:
-        room.numbers.tell(each)
-        room.rest(5.0)
-    room.numbers.tell(TRUTH)
-    return []
