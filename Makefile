@@ -47,6 +47,11 @@ test-faults: setup ## Strike every fault at every step of a roll on a real clust
 	@$(BIN)/python -m tests.faults
 	@$(BIN)/python -m tests.tools.real_fault_matrix docs/reliability.md
 
+.PHONY: test-bad-day
+test-bad-day: setup ## Strike an API server, Prometheus and machine that fail in every other way (half an hour); write the table
+	@$(BIN)/python -m tests.faults.day
+	@$(BIN)/python -m tests.tools.bad_day_table docs/reliability.md
+
 lint: setup ## Check style, types, import contracts, generated files
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
