@@ -1,13 +1,15 @@
 """What one operator costs at scale: 1,000 servings of 20 replicas on a real API server.
 
     python -m benchmarks.scale [--servings 1000] [--replicas 20] [--sizes 100,200,500,1000]
-                               [--ticks 10] [--live] [--json FILE] [--plot FILE]
+                               [--ticks 10] [--scraped 100] [--live]
+                               [--json FILE] [--plot FILE]
 
 The operator is the process that users run, with the rights that an installation gives it, beside a
 real kube-apiserver with etcd. Nodes and Pods are objects that no kubelet stands behind. A real
 Prometheus scrapes about 60 series of every replica; unless `--live` is given it is asked once for
 each query, and what it answered is repeated with the time moved on, so that a small machine need
-not run both at once.
+not run both at once. With `--scraped N` it scrapes N servings only, and answers for a larger fleet
+repeat theirs under other names: a busy machine cannot take in 1.2 million series.
 
 At each size the operator is started anew on servings that nobody has looked at. CPU is that of its
 process over whole ticks, once it has come to rest. Bare decoding is that of the same answers, as
@@ -23,16 +25,18 @@ import contextlib
 import datetime
 import json
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import scale_fleet as fleet
 from benchmarks import scale_stage as stage
-from benchmarks.scale_answers import Answers, record
+from benchmarks.scale_answers import Answers, record, repeated
 from benchmarks.scale_copies import Models, enlarge
 from benchmarks.scale_objects import Heartbeats, forget_decisions, furnish, reasons
 from benchmarks.scale_process import Call, Journal, most_at_once, throttled
@@ -64,8 +68,15 @@ def main(arguments: list[str] | None = None) -> int:
         window_seconds=chosen.window_seconds,
         scrape_seconds=chosen.scrape_seconds,
         ticks=chosen.ticks,
+        quiet_ticks=chosen.quiet_ticks,
         live=chosen.live,
+        scraped=min(chosen.scraped or sizes[-1], sizes[-1]),
     )
+    if settings.live and settings.scraped < sizes[-1]:
+        parser.error("--live needs every serving scraped: leave --scraped out")
+    # Also where a shell has it ignore an interrupt: a cluster is to be taken down in the end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         told = measure(settings, Progress())
     except ClusterError as error:
@@ -89,9 +100,11 @@ def _parser() -> argparse.ArgumentParser:
         help="numbers of servings; a tenth, a fifth, half and all of --servings if not told",
     )
     parser.add_argument("--ticks", type=int, default=10, help="ticks looked at, a multiple of 5")
+    parser.add_argument("--quiet-ticks", type=int, default=6, help="without a write, before")
     parser.add_argument("--tick-seconds", type=float, default=15.0)
     parser.add_argument("--window-seconds", type=int, default=120)
     parser.add_argument("--scrape-seconds", type=float, default=15.0)
+    parser.add_argument("--scraped", type=int, help="servings that Prometheus scrapes; all")
     parser.add_argument("--live", action="store_true", help="let Prometheus answer the operator")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="an SVG")
@@ -120,14 +133,14 @@ def measure(settings: Settings, progress: Progress) -> dict[str, Any]:
         running = telemetry.enter_context(
             stage.prometheus(
                 folder / "prometheus",
-                settings.sizes,
+                settings.shelves,
                 settings.replicas,
                 settings.scrape_seconds,
                 progress,
             )
         )
         models = asyncio.run(furnish(cluster, settings.replicas, progress))
-        everyone = settings.sizes[-1] * settings.replicas
+        everyone = settings.scraped * settings.replicas
         stage.wait_for_samples(running, everyone, settings.window_seconds, progress)
         recorded = None if settings.live else _recorded(running.url, settings, progress)
         if recorded is not None:
@@ -143,6 +156,7 @@ def measure(settings: Settings, progress: Progress) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load_average": load_average(),
         "answers": "live" if settings.live else "recorded",
+        "scraped": settings.scraped,
         "tick_seconds": settings.tick_seconds,
     }
     return document(sizes, surroundings)
@@ -169,12 +183,18 @@ def grow(
 def _recorded(
     prometheus_url: str, settings: Settings, progress: Progress
 ) -> dict[int, dict[str, bytes]]:
-    """Answers of Prometheus by size of the fleet."""
+    """Answers by size of the fleet and PromQL."""
     found = {}
     for size in settings.sizes:
-        queries = stage.queries_of(size, settings.sizes, settings.window_seconds)
+        scraped = min(size, settings.scraped)
+        asked = stage.queries_of(scraped, settings.shelves, settings.window_seconds)
+        told = stage.queries_of(size, settings.shelves, settings.window_seconds)
+        rename = partial(fleet.namesakes, scraped=scraped, servings=size)
         with progress.step(f"answers for {size} servings recorded"):
-            found[size] = record(prometheus_url, queries)
+            answers = record(prometheus_url, asked)
+            if scraped < size:
+                answers = {name: repeated(body, rename) for name, body in answers.items()}
+            found[size] = {told[name]: body for name, body in answers.items()}
     return found
 
 
@@ -192,7 +212,7 @@ def _measure_size(
         raise ClusterError("this cluster has no audit log that can be read here")
     journal = Journal(cluster.audit_log, stage.USER)
     kubeconfig = kubeconfig_of(cluster, stage.NAMESPACE, stage.ACCOUNT, folder)
-    queries = stage.queries_of(size, settings.sizes, settings.window_seconds)
+    queries = stage.queries_of(size, settings.shelves, settings.window_seconds)
     nodes = fleet.nodes_for(size, settings.replicas)
     with (
         answers,
@@ -222,7 +242,7 @@ def _measure_size(
 
 
 def _configuration(settings: Settings, size: int, url: str) -> dict[str, Any]:
-    matcher = stage.matcher_of(size, settings.sizes)
+    matcher = stage.matcher_of(size, settings.shelves)
     chosen = {"label": matcher.label, "operator": matcher.operator, "value": matcher.value}
     return {
         "tickSeconds": settings.tick_seconds,

@@ -8,6 +8,7 @@ what the operator decodes is as large as what it meets.
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -74,6 +75,20 @@ class Member:
 def members(first: int, end: int, replicas: int) -> tuple[Member, ...]:
     """The servings with the numbers from `first` to before `end`."""
     return tuple(Member(number=number, replicas=replicas) for number in range(first, end))
+
+
+def namesakes(labels: dict[str, str], scraped: int, servings: int) -> Iterator[dict[str, str]]:
+    """Labels of a Pod's series, and of the same series of Pods that nobody scrapes.
+
+    Args:
+        labels: Of a Pod among those of the first servings.
+        scraped: How many servings are scraped.
+        servings: How many there are to be; each that is not scraped looks like one that is.
+    """
+    _, number, rest = labels["pod"].split("-", 2)
+    for other in range(int(number), servings, scraped):
+        member = Member(number=other, replicas=0)
+        yield {**labels, "namespace": member.namespace, "pod": f"{member.name}-{rest}"}
 
 
 def nodes_for(servings: int, replicas: int) -> int:

@@ -42,6 +42,8 @@ class Settings:
         quiet_ticks: Without a write, after which the operator is at rest.
         patience_seconds: For each start, and for each coming to rest.
         live: Whether Prometheus answers the operator itself.
+        scraped: Servings that Prometheus scrapes; others are answered for as if they were
+            namesakes of these.
     """
 
     sizes: tuple[int, ...]
@@ -53,6 +55,12 @@ class Settings:
     quiet_ticks: int = 6
     patience_seconds: float = 1800.0
     live: bool = False
+    scraped: int
+
+    @property
+    def shelves(self) -> tuple[int, ...]:
+        """Sizes of the fleet that Prometheus itself can answer for."""
+        return tuple(sorted({min(size, self.scraped) for size in self.sizes}))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,14 @@ import json
 import math
 import urllib.request
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
 
 from benchmarks import scale_fleet as fleet
 from benchmarks.scale import default_sizes, main, measured
-from benchmarks.scale_answers import Answers, Asked, moved_on
+from benchmarks.scale_answers import Answers, Asked, moved_on, repeated
 from benchmarks.scale_copies import Models, copies
 from benchmarks.scale_exporter import Page, lines, shelf_of
 from benchmarks.scale_process import (
@@ -211,7 +212,7 @@ def test_the_lease_and_what_was_before_and_after_is_left_out_of_a_tick() -> None
         call(140.0, 141.0, verb="update", resource="leases"),
         call(175.0, 176.0, **status),
     ]
-    settings = Settings(sizes=(1, 2), replicas=1, tick_seconds=15.0)
+    settings = Settings(sizes=(1, 2), replicas=1, tick_seconds=15.0, scraped=2)
     found = measured(
         settings, 2, Start(seconds=30.0, cpu_seconds=3.0), ticks, calls, {"up": b"[1]"}
     )
@@ -258,6 +259,30 @@ def test_recorded_answers_are_given_and_counted_and_the_past_is_empty() -> None:
     assert json.loads(past)["data"]["result"] == []
     assert asked.queries == {"up": 1}
     assert asked.plain_bytes == len(answered)
+
+
+def test_a_larger_fleet_is_answered_for_with_namesakes_of_those_that_are_scraped() -> None:
+    few = fleet.members(0, 40, 2)
+    series = [
+        {"metric": {"engine": "0", "namespace": each.namespace, "pod": pod}, "value": [1, pod[-1]]}
+        for each in few
+        for pod in each.pods
+    ]
+    told = {"status": "success", "data": {"resultType": "vector", "result": series}}
+    body = json.dumps(told, separators=(",", ":")).encode()
+    rename = partial(fleet.namesakes, scraped=40, servings=95)
+    result = json.loads(repeated(body, rename))["data"]["result"]
+    found = [(each["metric"]["namespace"], each["metric"]["pod"]) for each in result]
+    everybody = fleet.members(0, 95, 2)
+    assert sorted(found) == sorted((each.namespace, pod) for each in everybody for pod in each.pods)
+    assert all(each["value"] == [1, each["metric"]["pod"][-1]] for each in result)
+    assert repeated(body, partial(fleet.namesakes, scraped=40, servings=40)) == body
+
+
+def test_prometheus_holds_the_sizes_up_to_what_it_scrapes() -> None:
+    settings = Settings(sizes=(50, 100, 1000), replicas=20, scraped=100)
+    assert settings.shelves == (50, 100)
+    assert matcher_of(1000, settings.shelves).value == "50|100"
 
 
 def _post(url: str, form: str) -> bytes:
