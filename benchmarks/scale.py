@@ -74,9 +74,6 @@ def main(arguments: list[str] | None = None) -> int:
     )
     if settings.live and settings.scraped < sizes[-1]:
         parser.error("--live needs every serving scraped: leave --scraped out")
-    # Also where a shell has it ignore an interrupt: a cluster is to be taken down in the end.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         told = measure(settings, Progress())
     except ClusterError as error:
@@ -184,17 +181,21 @@ def _recorded(
     prometheus_url: str, settings: Settings, progress: Progress
 ) -> dict[int, dict[str, bytes]]:
     """Answers by size of the fleet and PromQL."""
+    names = partial(
+        stage.queries_of, shelves=settings.shelves, window_seconds=settings.window_seconds
+    )
+    asked: dict[int, dict[str, bytes]] = {}
+    for shelf in settings.shelves:
+        with progress.step(f"answers for {shelf} servings recorded"):
+            asked[shelf] = record(prometheus_url, names(shelf))
     found = {}
     for size in settings.sizes:
         scraped = min(size, settings.scraped)
-        asked = stage.queries_of(scraped, settings.shelves, settings.window_seconds)
-        told = stage.queries_of(size, settings.shelves, settings.window_seconds)
-        rename = partial(fleet.namesakes, scraped=scraped, servings=size)
-        with progress.step(f"answers for {size} servings recorded"):
-            answers = record(prometheus_url, asked)
-            if scraped < size:
-                answers = {name: repeated(body, rename) for name, body in answers.items()}
-            found[size] = {told[name]: body for name, body in answers.items()}
+        answers = asked[scraped]
+        if scraped < size:
+            rename = partial(fleet.namesakes, scraped=scraped, servings=size)
+            answers = {name: repeated(body, rename) for name, body in answers.items()}
+        found[size] = {names(size)[name]: body for name, body in answers.items()}
     return found
 
 
@@ -291,4 +292,7 @@ def measured(
 
 
 if __name__ == "__main__":
+    # Also where a shell has it ignore an interrupt: a cluster is to be taken down in the end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     raise SystemExit(main())
