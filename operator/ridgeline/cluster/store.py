@@ -168,6 +168,7 @@ class WatchStore:
         self.deployments: Shelf[DeploymentObject] = Shelf()
         self._pods: Shelf[PodObject] = Shelf()
         self._pods_of: dict[Key, dict[str, PodObject]] = {}
+        self._in_order: dict[Key, tuple[PodObject, ...]] = {}
         self._target_of: dict[Key, Key] = {}
         self._servings_of: dict[Key, set[Key]] = {}
         self._listeners: list[Listener] = []
@@ -182,9 +183,15 @@ class WatchStore:
         self._listeners.append(listener)
 
     def pods_of(self, namespace: str, deployment: str) -> tuple[PodObject, ...]:
-        """Return the Pods of a Deployment, by name."""
-        pods = self._pods_of.get((namespace, deployment), {})
-        return tuple(pods[name] for name in sorted(pods))
+        """Return the Pods of a Deployment, by name; one and the same tuple while they stay."""
+        key = (namespace, deployment)
+        found = self._in_order.get(key)
+        if found is None:
+            pods = self._pods_of.get(key)
+            if pods is None:
+                return ()
+            found = self._in_order[key] = tuple(pods[name] for name in sorted(pods))
+        return found
 
     def servings_of(self, namespace: str, deployment: str) -> tuple[ServingObject, ...]:
         """Return the servings that name a Deployment as their target."""
@@ -258,13 +265,17 @@ class WatchStore:
         return self._pods.listing_started()
 
     def _index(self, pod: PodObject) -> None:
-        self._pods_of.setdefault((pod.namespace, pod.deployment), {})[pod.name] = pod
+        key = (pod.namespace, pod.deployment)
+        self._pods_of.setdefault(key, {})[pod.name] = pod
+        self._in_order.pop(key, None)
 
     def _unindex(self, pod: PodObject) -> None:
-        siblings = self._pods_of.get((pod.namespace, pod.deployment), {})
+        key = (pod.namespace, pod.deployment)
+        siblings = self._pods_of.get(key, {})
         siblings.pop(pod.name, None)
+        self._in_order.pop(key, None)
         if not siblings:
-            self._pods_of.pop((pod.namespace, pod.deployment), None)
+            self._pods_of.pop(key, None)
 
     def _index_serving(self, key: Key) -> set[Key]:
         """Take a serving as it is now; return whom that concerns: itself and its rivals.

@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
-from ridgeline.api.accelerator import parse_accelerator
-from ridgeline.api.errors import InvalidAccelerator
 from ridgeline.api.spec import Model, SpeculativeServingSpec
 from ridgeline.cluster.objects import PodObject, ServingObject
 from ridgeline.cluster.store import Key
 from ridgeline.cluster.surroundings import SpecObject, Surroundings
+from ridgeline.controller.catalogue import ClusterCatalogue
+from ridgeline.controller.kept import Kept, Part
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.flags import PrecisionHint, precision_hint, tensor_parallel_size
@@ -26,11 +26,8 @@ from ridgeline.policy.status import AcceleratorReport, PolicyReport
 from ridgeline.settings.accelerators import (
     Catalogue,
     ResolvedAccelerator,
-    load_catalogue,
-    override_of,
     resolve_accelerator,
 )
-from ridgeline.settings.catalogue import plain
 from ridgeline.settings.cutoffs import RidgeInputs
 from ridgeline.settings.engine_report import engine_report
 from ridgeline.settings.goodput import Answer, GoodputInputs, Question, answer, ask
@@ -109,26 +106,14 @@ def _model_of(told: Model | None, served: ServedModel) -> TargetModel | Problem:
 class Knowledge:
     """Everything beyond the serving itself that its settings depend on."""
 
-    def __init__(self, around: Surroundings | None = None) -> None:
+    def __init__(self, around: Surroundings | None = None, *, remember: bool = True) -> None:
         self.around = around
-        self._known: tuple[tuple[str, str], ...] | None = None
-        self._answers: dict[Key, tuple[Question, Answer]] = {}
-        self._schedules: dict[Key, tuple[object, tuple[Problem, ...]]] = {}
-        self._engines: dict[Key, tuple[object, EngineReport]] = {}
-        self._catalogue = load_catalogue()
-        self._overlaid = self._catalogue
+        self.kept = Kept(remember=remember)
+        self._catalogue = ClusterCatalogue(around)
 
     def catalogue(self) -> Catalogue:
         """Return the catalogue with the cluster's AcceleratorProfiles laid over it."""
-        profiles = sorted(
-            self.around.accelerators.all() if self.around is not None else (),
-            key=lambda each: each.name,
-        )
-        known = tuple((each.name, each.resource_version) for each in profiles)
-        if known != self._known:
-            self._known = known
-            self._overlaid = _overlaid(self._catalogue, profiles)
-        return self._overlaid
+        return self._catalogue.now()
 
     def basis(
         self,
@@ -137,15 +122,31 @@ class Knowledge:
         target: ResolvedTarget | Problem,
         pods: tuple[PodObject, ...],
     ) -> Basis:
-        """Gather what a serving's cut-offs rest on."""
-        policy = self._policy(serving, spec)
+        """Return what a serving's cut-offs rest on; gathered anew only when that is another."""
+        policy, catalogue = self._policy(serving, spec), self.catalogue()
+        nodes = self.around.nodes_version if self.around is not None else 0
+        return self.kept.of(
+            (serving.namespace, serving.name),
+            Part.BASIS,
+            (spec, policy, catalogue, target, pods, nodes),
+            lambda: self._gathered(spec, policy, catalogue, target, pods),
+        )
+
+    def _gathered(
+        self,
+        spec: SpeculativeServingSpec,
+        policy: SpecObject | None,
+        catalogue: Catalogue,
+        target: ResolvedTarget | Problem,
+        pods: tuple[PodObject, ...],
+    ) -> Basis:
         resolved = resolve_spec(
             spec, named_policy(policy.name, policy.spec) if policy is not None else None
         )
         labels = self._node_labels(target, pods)
         accelerator = resolve_accelerator(
             labels,
-            self.catalogue(),
+            catalogue,
             spec.accelerator,
             # The cost model knows what a slice has; the ridge was measured on whole GPUs.
             scale_slices=resolved.cutoff.value.resolved_strategy is Strategy.GOODPUT,
@@ -173,10 +174,41 @@ class Knowledge:
 
     def answer(self, key: Key, question: Question) -> Answer:
         """Return what the cost model says of a serving; asked again only when it is another."""
-        before = self._answers.get(key)
-        if before is None or before[0] != question:
-            before = self._answers[key] = (question, answer(question))
-        return before[1]
+        return self.kept.of(key, Part.ANSWER, (question,), lambda: answer(question))
+
+    def settings(
+        self,
+        key: Key,
+        basis: Basis,
+        profiles: tuple[Profile, ...],
+        *,
+        learned: Learned | None,
+        frozen: bool,
+        forced: str | None,
+        left_out: frozenset[str],
+        engine: EngineReport | None,
+    ) -> PolicySettings:
+        """Return the settings of a serving's policy; made anew only when something is another.
+
+        What schedules ask for changes with time, and is not in it.
+        """
+        return self.kept.of(
+            key,
+            Part.SETTINGS,
+            (basis, profiles, learned, frozen, forced, left_out, engine),
+            lambda: replace(
+                policy_settings(
+                    basis,
+                    profiles,
+                    lambda question: self.answer(key, question),
+                    learned=learned,
+                    frozen=frozen,
+                    forced=forced,
+                    left_out=left_out,
+                ),
+                engine=engine,
+            ),
+        )
 
     def engine(
         self,
@@ -193,17 +225,18 @@ class Knowledge:
         hold = UnverifiedEngine.HOLD
         unverified = spec.engine.unverified if spec.engine is not None else hold
         asked = (container, profiles, basis.engine_version, basis.model, basis.pool, unverified)
-        before = self._engines.get(key)
-        if before is None or before[0] != asked:
-            report = engine_report(
+        return self.kept.of(
+            key,
+            Part.ENGINE,
+            asked,
+            lambda: engine_report(
                 container,
                 profiles,
                 basis.engine_version,
                 around=_around(basis),
                 unverified=unverified,
-            )
-            before = self._engines[key] = (asked, report)
-        return before[1]
+            ),
+        )
 
     def schedule_problems(self, key: Key, basis: Basis, now: float) -> tuple[Problem, ...]:
         """Return what is wrong with a serving's schedules; looked into anew once a day.
@@ -213,21 +246,15 @@ class Knowledge:
         """
         resolved = basis.resolved
         if not resolved.schedules.value:
-            self._schedules.pop(key, None)
             return ()
         day = (now + crc32("/".join(key).encode()) % _DAY) // _DAY
         names = tuple(each.name for each in resolved.own.profiles)
         asked = (resolved.schedules, names, day)
-        before = self._schedules.get(key)
-        if before is None or before[0] != asked:
-            before = self._schedules[key] = (asked, findings_of(resolved, now))
-        return before[1]
+        return self.kept.of(key, Part.SCHEDULES, asked, lambda: findings_of(resolved, now))
 
     def forget(self, key: Key) -> None:
         """Drop what is kept of a serving that is gone."""
-        self._answers.pop(key, None)
-        self._schedules.pop(key, None)
-        self._engines.pop(key, None)
+        self.kept.forget(key)
 
     def _policy(self, serving: ServingObject, spec: SpeculativeServingSpec) -> SpecObject | None:
         if self.around is None or spec.policy_ref is None:
@@ -350,18 +377,6 @@ def _as_far_as_known(table: CutoffTable, basis: Basis) -> CutoffTable:
         f"{basis.precision.value} ({basis.precision_because})",
         undecided=not basis.accelerator.certain,
     )
-
-
-def _overlaid(catalogue: Catalogue, profiles: list[SpecObject]) -> Catalogue:
-    overrides, refused = [], dict(catalogue.refused)
-    for each in profiles:
-        body = {"metadata": {"name": each.name}, "spec": each.spec}
-        try:
-            overrides.append(override_of(parse_accelerator(body)))
-        except InvalidAccelerator as error:
-            # The API server refuses such a profile; an older CRD may have let it in.
-            refused[plain(each.name)] = f"AcceleratorProfile {each.name} cannot be read: {error}"
-    return replace(catalogue, refused=refused).with_overrides(overrides)
 
 
 def _telling_labels(

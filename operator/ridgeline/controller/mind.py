@@ -88,7 +88,7 @@ class Mind:
     def law_with(self, serving: ServingObject) -> LawMemory:
         """Return what the law remembers, with what another process wrote meanwhile taken over."""
         told = serving.status.get("control")
-        if self.law is None or told != self.law_told:
+        if self.law is None or (told is not self.law_told and told != self.law_told):
             written, mine = law_memory_of(serving.status), self.law or LawMemory()
             peak = merged(written.peak, mine.slow.peak)
             self.law = LawMemory(slow=replace(written, peak=peak), fast=mine.fast)
@@ -102,7 +102,7 @@ class Mind:
         situation = observe(view.facts, view.settings, view.memory, view.now, view.seen)
         self.learning = learn(situation, known, self.learning)
         learned = self.learning.learned
-        view = replace(view, drift=self.learning.drift.problem())
+        view = view.with_drift(self.learning.drift.problem())
         if learned is None or not (may_write and worth_writing(known, learned, view.now)):
             return view
         learned = replace(learned, written_at=view.now)

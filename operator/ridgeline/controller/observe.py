@@ -1,6 +1,7 @@
 """Joins what the watch store and telemetry know of one serving into its facts."""
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from ridgeline.cluster.objects import PodObject
 from ridgeline.cluster.surroundings import Surroundings
@@ -47,7 +48,7 @@ def facts_of(
         engines = snapshot.engines
     if isinstance(target, Problem):
         return Facts(target=target, replicas=(), telemetry=telemetry)
-    expected = data_parallel_size(target.container.words)
+    expected = _expected_engines(target.container.words)
     stale = _stale_label(target)
     replicas = tuple(
         _replica(pod, stale, engines.get((pod.namespace, pod.name), ()), expected, since_read, now)
@@ -70,9 +71,15 @@ def facts_of(
     )
 
 
+@lru_cache(maxsize=4096)
+def _expected_engines(words: tuple[str, ...]) -> int:
+    """Return how many engines a command line starts; the same one is met in every pass."""
+    return data_parallel_size(words)
+
+
 def _longest_answer(replicas: tuple[ReplicaFacts, ...]) -> float | None:
-    known = (engine.longest_answer_seconds for each in replicas for engine in each.engines)
-    return max((each for each in known if each is not None), default=None)
+    known = [engine.longest_answer_seconds for each in replicas for engine in each.engines]
+    return max([each for each in known if each is not None], default=None)
 
 
 def _stale_label(target: ResolvedTarget) -> str | None:

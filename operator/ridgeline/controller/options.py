@@ -17,6 +17,8 @@ class Options:
         frozen: The operator's own freeze switch.
         tick_seconds: How often every serving is looked at.
         parents: Kinds of parents that are written instead of the Deployments that they made.
+        remember: Whether a pass keeps what it worked out for the next one, as long as nothing of it
+            changes; without, everything is worked out anew, to the same end.
     """
 
     stale_after_seconds: float
@@ -25,3 +27,4 @@ class Options:
     frozen: bool = False
     tick_seconds: float = 15.0
     parents: frozenset[ParentKind] = frozenset()
+    remember: bool = True

@@ -1,6 +1,7 @@
 """How a roll of a target would go: from the target, its Pods and what surrounds them."""
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Final
 
 from ridgeline.cluster.objects import PodObject
@@ -60,7 +61,7 @@ def roll_plan(
         progress_deadline_seconds=shape.progress_deadline,
         start_seconds=_start_seconds(pods),
         grace_seconds=shape.grace,
-        drain_seconds=pre_stop + shutdown_timeout_seconds(target.container.words),
+        drain_seconds=pre_stop + _shutdown_seconds(target.container.words),
         start_seconds_by_profile=learned_starts or {},
         drains=_drains(target.container.image),
         longest_answer_seconds=longest_answer_seconds,
@@ -106,7 +107,7 @@ def _protected(pods: tuple[PodObject, ...], by_template: str | None) -> tuple[Pr
     found = (
         (pod.name, own_protection(pod.protected_by, by_template))
         for pod in pods
-        if not pod.deleting
+        if pod.protected_by is not None and not pod.deleting
     )
     return tuple(ProtectedPod(name=name, by=by) for name, by in found if by is not None)
 
@@ -120,6 +121,12 @@ def _unread(around: Surroundings | None) -> tuple[str, ...]:
     return tuple(kind for kind, readable in shelves.items() if not readable)
 
 
+@lru_cache(maxsize=4096)
+def _shutdown_seconds(words: tuple[str, ...]) -> float:
+    return shutdown_timeout_seconds(words)
+
+
+@lru_cache(maxsize=4096)
 def _drains(image: str) -> bool | None:
     version = version_of_image(image)
     if version is None:

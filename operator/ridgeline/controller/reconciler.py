@@ -46,8 +46,8 @@ from ridgeline.controller.view import (
     Snapshots,
     View,
     hold_while_rolling,
+    known_spec,
     look,
-    spec_of,
     with_step,
 )
 from ridgeline.controller.wish import Wish
@@ -90,7 +90,7 @@ class Reconciler:
         self._past: Past | None = None
         self._budget = RollBudget(store, options, around)
         self._store = store
-        self._knowledge = Knowledge(around)
+        self._knowledge = Knowledge(around, remember=options.remember)
         self._targets = targets
         self._reporter = Reporter(store, reports, leader, metrics)
         self._leader = leader
@@ -127,7 +127,7 @@ class Reconciler:
             return None
         mind = self._mind(serving)
         try:
-            spec = spec_of(serving)
+            spec = known_spec(serving, self._knowledge)
         except InvalidServing as error:
             self._budget.drop(key)
             await self._reporter.report_invalid(serving, str(error), now)
@@ -143,7 +143,7 @@ class Reconciler:
                 options=self._options,
                 now=now,
             )
-        view = replace(view, drift=mind.learning.drift.problem())
+        view = view.with_drift(mind.learning.drift.problem())
         self._leaving.remember(key, spec.on_delete)
         target = view.target_facts
         named = (serving.namespace, spec.target_ref.name)

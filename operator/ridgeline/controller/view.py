@@ -7,8 +7,9 @@ from typing import Final
 from ridgeline.api.serving import parse_serving
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.cluster.objects import DeploymentObject, ServingObject
-from ridgeline.cluster.store import WatchStore
-from ridgeline.controller.basis import Basis, Knowledge, policy_settings
+from ridgeline.cluster.store import Key, WatchStore
+from ridgeline.controller.basis import Basis, Knowledge
+from ridgeline.controller.kept import Kept, Part
 from ridgeline.controller.observe import facts_of
 from ridgeline.controller.options import Options
 from ridgeline.controller.resolve import ResolvedTarget, older_claim, resolve_target
@@ -80,6 +81,10 @@ class View:
         if self.roll is not None and self._still_carries(self.roll, self.target):
             return replace(target, active_profile=self.roll.to_profile)
         return target
+
+    def with_drift(self, drift: Problem | None) -> "View":
+        """Return the view with what the active profile does otherwise than it used to."""
+        return self if drift == self.drift else replace(self, drift=drift)
 
     def with_target(self, deployment: DeploymentObject) -> "View":
         """Return the view with the target as an answer of the API server tells it."""
@@ -195,6 +200,20 @@ def spec_of(serving: ServingObject) -> SpeculativeServingSpec:
     return parse_serving(body).spec
 
 
+def known_spec(serving: ServingObject, knowledge: Knowledge) -> SpeculativeServingSpec:
+    """Return the spec of a serving, parsed anew only when it is another.
+
+    Raises:
+        InvalidServing: A field holds what it must not.
+    """
+    return knowledge.kept.of(
+        (serving.namespace, serving.name),
+        Part.SPEC,
+        (serving.uid, serving.generation, serving.spec),
+        lambda: spec_of(serving),
+    )
+
+
 def look(
     store: WatchStore,
     serving: ServingObject,
@@ -208,16 +227,13 @@ def look(
 ) -> View:
     """Gather what store, telemetry, status and fast memory tell of a serving."""
     namespace, name = serving.namespace, spec.target_ref.name
-    profiles = profiles_of(spec)
+    key, kept = (namespace, serving.name), knowledge.kept
+    profiles = kept.of(key, Part.PROFILES, (spec,), lambda: profiles_of(spec))
     pods = store.pods_of(namespace, name)
-    target = resolve_target(
-        spec,
-        profiles,
-        store.deployments.get((namespace, name)),
-        older_claim(serving, name, store.servings_of(namespace, name)),
-    )
+    target = _known_target(store, serving, spec, profiles, kept)
     basis = knowledge.basis(serving, spec, target, pods)
-    slow = slow_memory_of(serving.status)
+    status = serving.status
+    slow = kept.of(key, Part.MEMORY, (status,), lambda: slow_memory_of(status))
     facts = facts_of(
         target,
         pods,
@@ -229,18 +245,18 @@ def look(
         parents=options.parents,
     )
     facts = _with_configs(facts, profiles)
-    key = (namespace, serving.name)
     engine = knowledge.engine(key, spec, basis, target, profiles)
-    settings = policy_settings(
+    settings = knowledge.settings(
+        key,
         basis,
         profiles,
-        lambda question: knowledge.answer(key, question),
         learned=slow.learned,
         frozen=options.frozen,
         forced=serving.forced_profile,
         left_out=_left_out(slow, profiles, target, engine, now),
+        engine=engine,
     )
-    if isinstance(target, ResolvedTarget):
+    if slow.quarantine and isinstance(target, ResolvedTarget):
         template = target.facts.template
         entries = still_concerned(slow.quarantine, settings.configs.get, template)
         slow = replace(slow, quarantine=entries)
@@ -249,20 +265,51 @@ def look(
         serving=serving,
         spec=spec,
         profiles=profiles,
-        settings=replace(
-            settings,
-            schedule=schedule_of(basis.resolved, now, lead),
-            schedule_problems=knowledge.schedule_problems(key, basis, now),
-            engine=engine,
-        ),
+        settings=_with_schedules(settings, knowledge, key, basis, lead=lead, now=now),
         basis=basis,
         target=target,
         facts=facts,
         seen=see(facts),
-        roll=roll_of(serving.status),
+        roll=kept.of(key, Part.ROLL, (status,), lambda: roll_of(status)),
         memory=replace(remembered, slow=slow),
         now=now,
     )
+
+
+def _known_target(
+    store: WatchStore,
+    serving: ServingObject,
+    spec: SpeculativeServingSpec,
+    profiles: tuple[Profile, ...],
+    kept: Kept,
+) -> ResolvedTarget | Problem:
+    """Return the target of a serving, resolved anew only when it is another."""
+    namespace, name = serving.namespace, spec.target_ref.name
+    deployment = store.deployments.get((namespace, name))
+    claim = older_claim(serving, name, store.servings_of(namespace, name))
+    return kept.of(
+        (namespace, serving.name),
+        Part.TARGET,
+        (spec, profiles, deployment, claim),
+        lambda: resolve_target(spec, profiles, deployment, claim),
+    )
+
+
+def _with_schedules(
+    settings: PolicySettings,
+    knowledge: Knowledge,
+    key: Key,
+    basis: Basis,
+    *,
+    lead: float,
+    now: float,
+) -> PolicySettings:
+    """Return the settings with what schedules ask for at a moment."""
+    schedule = schedule_of(basis.resolved, now, lead)
+    problems = knowledge.schedule_problems(key, basis, now)
+    if schedule is None and not problems:
+        return settings
+    return replace(settings, schedule=schedule, schedule_problems=problems)
 
 
 def _with_configs(facts: Facts, profiles: tuple[Profile, ...]) -> Facts:
