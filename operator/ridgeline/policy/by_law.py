@@ -5,12 +5,11 @@ rule gave is followed by concurrency alone (`borders`, `move`).
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache
 from typing import Final
 
-from ridgeline.policy.facts import EngineFacts
 from ridgeline.policy.law.decision import LawDecision
 from ridgeline.policy.law.inputs import LawInputs, RollState, RollStrategy, ScheduleNow
 from ridgeline.policy.law.law import step
@@ -19,7 +18,7 @@ from ridgeline.policy.law.settings import LawSettings, Objective
 from ridgeline.policy.law.terms import Direction, LawReason
 from ridgeline.policy.lifecycle import last_finish, switches_left
 from ridgeline.policy.roll_plan import RollPlan
-from ridgeline.policy.settings import PolicySettings
+from ridgeline.policy.settings import PolicySettings, Stabilization
 from ridgeline.policy.situation import Situation
 from ridgeline.policy.sums import exact_sum
 from ridgeline.terms.reasons import Reason
@@ -61,9 +60,22 @@ def judge(situation: Situation) -> LawDecision | None:
     return step(inputs, settings, situation.memory.law, situation.now)
 
 
+USUAL: Final = LawSettings()
+
+
 def law_settings(settings: PolicySettings, window_seconds: float) -> LawSettings:
     """Return the law's constants for a serving's settings and rate window."""
-    dwells, cooldown, usual = settings.stabilization, settings.cooldown_seconds, LawSettings()
+    return _law_settings(
+        settings.stabilization, settings.cooldown_seconds, settings.objective, window_seconds
+    )
+
+
+@lru_cache(maxsize=4096)
+def _law_settings(
+    dwells: Stabilization, cooldown: float, objective: Objective | None, window_seconds: float
+) -> LawSettings:
+    """Return them made and checked once: they are the same from tick to tick."""
+    usual = USUAL
     busier = max(SHORTEST_DWELL, dwells.busier_seconds)
     patience = busier / usual.busier_dwell_seconds
     return LawSettings(
@@ -79,7 +91,7 @@ def law_settings(settings: PolicySettings, window_seconds: float) -> LawSettings
         regret_cooldown_seconds=REGRET_COOLDOWN * cooldown,
         settle_seconds=window_seconds,
         settle_most_seconds=SETTLE_MOST_WINDOWS * window_seconds,
-        objective=settings.objective or Objective(),
+        objective=objective or Objective(),
     )
 
 
@@ -117,7 +129,7 @@ def _inputs(situation: Situation, active: str) -> LawInputs:
     if table is None:
         raise AssertionError("the law applies to a table alone")
     curves = [table.curve(row.profile) for row in table.rows]
-    total = partial(_total, situation)
+    whole = _whole(situation)
     return replace(
         _signals(situation, active),
         curves=tuple(curve for curve in curves if curve is not None),
@@ -126,9 +138,11 @@ def _inputs(situation: Situation, active: str) -> LawInputs:
             for row in table.rows[:-1]
         ),
         whole_answer=situation.telemetry is not None and not situation.telemetry.partial,
-        generated_tokens_per_second=total(lambda each: each.generated_tokens_per_second),
-        waiting_requests=total(lambda each: each.waiting),
-        mean_output_tokens=_mean(each.mean_output_tokens for each in engines),
+        generated_tokens_per_second=_total(
+            [each.generated_tokens_per_second for each in engines], whole
+        ),
+        waiting_requests=_total([each.waiting for each in engines], whole),
+        mean_output_tokens=_mean([each.mean_output_tokens for each in engines]),
         concurrency=situation.estimates.concurrency,
         roll=_roll_state(situation),
         schedule=_schedule(situation),
@@ -138,35 +152,39 @@ def _inputs(situation: Situation, active: str) -> LawInputs:
 
 def is_saturated(situation: Situation) -> bool:
     """Tell whether requests wait for capacity or lose their place, as the law tells it."""
-    return full(_signals(situation, situation.active or ""), LawSettings())
+    return full(_signals(situation, situation.active or ""), USUAL)
 
 
 def _signals(situation: Situation, active: str) -> LawInputs:
     """Return what the servers tell of being full, without any curve."""
     fleet, serving = situation.fleet, situation.facts.replicas
-    total = partial(_total, situation)
+    engines, whole = fleet.engines, _whole(situation)
     return LawInputs(
         running=active,
         curves=(),
-        engines=sum(each.expected_engines for each in serving),
+        engines=sum([each.expected_engines for each in serving]),
         replicas=len(serving),
         strategy=roll_strategy(situation),
         seen_share=len(fleet.joined) / fleet.expected if fleet.expected else 0.0,
-        waiting_for_capacity=total(lambda each: each.waiting_for_capacity),
-        queued_requests=total(lambda each: each.queue_seconds_per_second),
-        preemptions_per_second=total(lambda each: each.preemptions_per_second),
+        waiting_for_capacity=_total([each.waiting_for_capacity for each in engines], whole),
+        queued_requests=_total([each.queue_seconds_per_second for each in engines], whole),
+        preemptions_per_second=_total([each.preemptions_per_second for each in engines], whole),
     )
 
 
-def _total(situation: Situation, signal: Callable[[EngineFacts], float | None]) -> float | None:
-    """Return the sum of a signal over the replicas that joined, and those too young for a rate.
+def _whole(situation: Situation) -> float:
+    """Return by what a sum over those old enough for a rate grows with those too young for one.
 
     The law scales it up to those that should have joined; the young ones are taken for as busy as
     the others.
     """
     fleet = situation.fleet
-    whole = (fleet.expected + len(fleet.pending)) / fleet.expected if fleet.expected else 1.0
-    return _scaled(exact_sum(signal(each) for each in fleet.engines), whole)
+    return (fleet.expected + len(fleet.pending)) / fleet.expected if fleet.expected else 1.0
+
+
+def _total(values: list[float | None], whole: float) -> float | None:
+    """Return the sum of a signal over the replicas that joined, and those too young for a rate."""
+    return _scaled(exact_sum(values), whole)
 
 
 def roll_strategy(situation: Situation) -> RollStrategy:

@@ -50,6 +50,7 @@ minutes ahead are set to `now`: a clock that jumps back delays, and never hasten
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from ridgeline.policy.borders import compare_with_borders, stays_because
 from ridgeline.policy.by_law import REASONS as LAW_REASONS
@@ -104,12 +105,13 @@ def decide(
         raise ValueError(f"now must be finite epoch seconds, not {now}")
     situation = observe(facts, settings, mend_times(memory, now), now, seen)
     judged = _judge(situation)
+    stopped = settings.suspended or settings.frozen
+    if settings.forced is None and not stopped:
+        return judged
     # The law has looked, whoever decides: what it remembers has no holes.
     situation = replace(situation, memory=replace(situation.memory, law=judged.memory.law))
-    if settings.suspended or settings.frozen:
+    if stopped or settings.forced is None:
         return _suspended(situation, judged)
-    if settings.forced is None:
-        return judged
     obeyed, law = obey(situation, settings.forced), judged.diagnostics.law
     return replace(obeyed, diagnostics=replace(obeyed.diagnostics, law=law))
 
@@ -121,6 +123,8 @@ def _judge(situation: Situation) -> Decision:
         memory = replace(situation.memory, law=lawful.memory)
         situation = replace(situation, memory=memory)
     decided = compare_anew(situation, lawful, _checked(situation, lawful))
+    if lawful is None:
+        return decided
     return replace(decided, diagnostics=replace(decided.diagnostics, law=lawful))
 
 
@@ -292,7 +296,11 @@ def _suspended(situation: Situation, judged: Decision) -> Decision:
 
 def _looking_afresh(situation: Situation) -> Memory:
     """Return memory in which no crossing is under way."""
-    return replace(situation.memory, fast=FastMemory())
+    memory = situation.memory
+    return memory if memory.fast == _AFRESH else replace(memory, fast=_AFRESH)
+
+
+_AFRESH: Final = FastMemory()
 
 
 def _told(

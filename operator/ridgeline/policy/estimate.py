@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from ridgeline.policy.decision import Estimates
 from ridgeline.policy.facts import EngineFacts
 from ridgeline.policy.fleet import Fleet
+from ridgeline.policy.sums import exact_sum
 
 
 def estimate(fleet: Fleet) -> Estimates:
@@ -27,9 +28,9 @@ def estimate(fleet: Fleet) -> Estimates:
         joined_replicas=len(fleet.joined),
         expected_replicas=fleet.expected,
         pending_replicas=len(fleet.pending),
-        tokens_per_second=_total([engine.generated_tokens_per_second for engine in engines]),
+        tokens_per_second=exact_sum([engine.generated_tokens_per_second for engine in engines]),
         tpot_seconds=_weighted(
-            (engine.tpot_seconds, engine.generated_tokens_per_second) for engine in engines
+            [(engine.tpot_seconds, engine.generated_tokens_per_second) for engine in engines]
         ),
         acceptance_length=_acceptance_length(engines),
         oldest_age_seconds=max(ages, default=None),
@@ -38,26 +39,12 @@ def estimate(fleet: Fleet) -> Estimates:
 
 def _acceptance_length(engines: tuple[EngineFacts, ...]) -> float | None:
     return _weighted(
-        (engine.acceptance_length, engine.request_steps_per_second) for engine in engines
+        [(engine.acceptance_length, engine.request_steps_per_second) for engine in engines]
     )
 
 
-def _sum(values: Iterable[float]) -> float | None:
-    try:
-        total = math.fsum(sorted(values))
-    except OverflowError:
-        return None
-    return total if math.isfinite(total) else None
-
-
-def _total(values: list[float | None]) -> float | None:
-    """Sum of all, or `None` when there is none or one of them is missing."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    return _sum(known) if known and len(known) == len(values) else None
-
-
 def _mean(values: list[float | None]) -> float | None:
-    total = _total(values)
+    total = exact_sum(values)
     if total is None:
         return None
     known = [value for value in values if value is not None]
@@ -73,8 +60,8 @@ def _weighted(pairs: Iterable[tuple[float | None, float | None]]) -> float | Non
         if value is not None and weight is not None and math.isfinite(value)
         if math.isfinite(weight) and weight > 0
     ]
-    above = _sum(value * weight for value, weight in known)
-    below = _sum(weight for _, weight in known)
+    above = exact_sum([value * weight for value, weight in known])
+    below = exact_sum([weight for _, weight in known])
     if above is None or not below:
         return None
     mean = above / below

@@ -7,7 +7,8 @@ not finite, silent (no sample at all) or partial (some engine is missing or ambi
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from ridgeline.policy.facts import EngineFacts, ReplicaFacts, TelemetryFacts
@@ -28,6 +29,9 @@ class Fleet:
         silent: Pods of which telemetry has no sample.
         partial: Pods that lack an engine, or show one twice.
         newest_stale_age: Seconds between now and the nearest sample that is not fresh, if any.
+        read_seconds_ago: How long ago the engines' numbers were read.
+        expected: Ready Pods older than the window.
+        engines: The engines of all joined Pods.
     """
 
     pending: tuple[ReplicaFacts, ...] = ()
@@ -38,17 +42,18 @@ class Fleet:
     partial: tuple[ReplicaFacts, ...] = ()
     newest_stale_age: float | None = None
     read_seconds_ago: float = 0.0
+    expected: int = field(init=False, compare=False, repr=False)
+    engines: tuple[EngineFacts, ...] = field(init=False, compare=False, repr=False)
 
-    @property
-    def expected(self) -> int:
-        """Ready Pods older than the window."""
+    def __post_init__(self) -> None:
+        """Gather what every check asks for: once for all of them."""
         unseen = len(self.stale) + len(self.not_finite) + len(self.silent) + len(self.partial)
-        return len(self.joined) + unseen
+        object.__setattr__(self, "expected", len(self.joined) + unseen)
+        engines = tuple([engine for replica in self.joined for engine in replica.engines])
+        object.__setattr__(self, "engines", engines)
 
-    @property
-    def engines(self) -> tuple[EngineFacts, ...]:
-        """The engines of all joined Pods."""
-        return tuple(engine for replica in self.joined for engine in replica.engines)
+
+_NAME: Final = attrgetter("name")
 
 
 def join(replicas: tuple[ReplicaFacts, ...], telemetry: TelemetryFacts) -> Fleet:
@@ -57,7 +62,7 @@ def join(replicas: tuple[ReplicaFacts, ...], telemetry: TelemetryFacts) -> Fleet
         name: [] for name in ("pending", "joined", "stale", "not_finite", "silent", "partial")
     }
     stale_ages: list[float] = []
-    for replica in sorted(replicas, key=lambda each: each.name):
+    for replica in sorted(replicas, key=_NAME):
         group = _group(replica, telemetry)
         groups[group].append(replica)
         if group == "stale":
@@ -84,11 +89,30 @@ def _group(replica: ReplicaFacts, telemetry: TelemetryFacts) -> str:
         return "pending"
     if not replica.engines:
         return "silent"
+    alone = len(replica.engines) == 1 and replica.expected_engines <= 1
+    if alone and _plainly_seen(replica.engines[0], telemetry):
+        return "joined"
     if any(_is_not_finite(engine) for engine in replica.engines):
         return "not_finite"
     if not all(_fresh(engine, telemetry) for engine in replica.engines):
         return "stale"
     return "joined" if _complete(replica) else "partial"
+
+
+def _plainly_seen(engine: EngineFacts, telemetry: TelemetryFacts) -> bool:
+    """Tell whether an only engine has one fresh number, as nearly all have.
+
+    Comparisons with what is not a number, or infinite, fail.
+    """
+    value, age = engine.decode_concurrency, engine.age_seconds + telemetry.read_seconds_ago
+    limit = telemetry.stale_after_seconds
+    return (
+        value is not None
+        and 0.0 <= value < math.inf
+        and not engine.not_finite
+        and -math.inf < age < math.inf
+        and -limit <= age <= limit
+    )
 
 
 def _is_not_finite(engine: EngineFacts) -> bool:

@@ -148,21 +148,26 @@ def _contradiction(situation: Situation, replica: ReplicaFacts) -> str | None:
         return None
     if active is not None and started != active:
         return f"was started with profile {started}, but the Pod template carries {active}"
-    drafts = [engine.drafts_per_second for engine in replica.engines]
-    drafting = sum(1 for each in drafts if each is not None and math.isfinite(each) and each > 0)
     method = methods[started]
-    if drafting and not method.speculates:
+    if not method.speculates:
+        if not any(map(_drafts, replica.engines)):
+            return None
         return (
             f"drafts tokens although profile {started} is {method}: check that the container "
             "reads SPECULATION_CONFIG, with an empty default"
         )
-    must_draft = method.speculates and method not in MAY_PROPOSE_NOTHING
-    if must_draft and all(_shows_no_drafts(engine) for engine in replica.engines):
+    must_draft = method not in MAY_PROPOSE_NOTHING
+    if must_draft and all(map(_shows_no_drafts, replica.engines)):
         return (
             f"exports no speculation series although profile {started} is {method}: check that "
             "the container reads SPECULATION_CONFIG"
         )
     return None
+
+
+def _drafts(engine: EngineFacts) -> bool:
+    drafts = engine.drafts_per_second
+    return drafts is not None and 0.0 < drafts < math.inf
 
 
 def _shows_no_drafts(engine: EngineFacts) -> bool:
@@ -172,10 +177,11 @@ def _shows_no_drafts(engine: EngineFacts) -> bool:
     exports: without those, nobody has looked yet. A speculating server exports the series at 0 from
     its first scrape on (vLLM 0.32), so an idle one is not mistaken.
     """
-    looked = engine.steps_per_second is not None
+    if engine.steps_per_second is None or engine.drafts_per_second is not None:
+        return False
     length = engine.acceptance_length
     drafted = "drafts" in engine.not_finite or (length is not None and length > SURELY_DRAFTED)
-    return looked and engine.drafts_per_second is None and not drafted
+    return not drafted
 
 
 def _names(replicas: tuple[ReplicaFacts, ...]) -> tuple[str, ...]:

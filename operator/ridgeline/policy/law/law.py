@@ -85,8 +85,10 @@ def step(inputs: LawInputs, settings: LawSettings, memory: LawMemory, now: float
         borders=borders(inputs, settings, memory.slow, now),
         now=now,
     )
-    modes = tuple(border.mode for border in moment.borders)
-    return _decided(moment, replace(memory, slow=replace(memory.slow, modes=modes)))
+    modes = tuple([border.mode for border in moment.borders])
+    if modes != memory.slow.modes:
+        memory = replace(memory, slow=replace(memory.slow, modes=modes))
+    return _decided(moment, memory)
 
 
 def _obstacle(
@@ -136,7 +138,8 @@ def _resting(
 def _decided(moment: Moment, memory: LawMemory) -> LawDecision:
     """Return the decision of a moment in which something can be decided."""
     proposal, fast = propose(moment, memory.fast)
-    fast = replace(fast, asked=_still_asked(fast.asked, moment))
+    if fast.asked is not None:
+        fast = replace(fast, asked=_still_asked(fast.asked, moment))
     memory = replace(memory, fast=fast)
     compared = _compared(moment)
     if proposal is None:

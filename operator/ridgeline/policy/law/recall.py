@@ -45,7 +45,7 @@ def with_profile_seen(
     slow, asked = with_start(memory.slow, inputs), memory.fast.asked
     before = slow.running
     if before == inputs.running:
-        return replace(memory, slow=slow)
+        return memory if slow is memory.slow else replace(memory, slow=slow)
     slow = replace(slow, running=inputs.running)
     if before is None:
         return replace(memory, slow=slow)
