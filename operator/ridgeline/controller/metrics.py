@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from ridgeline import __version__
 from ridgeline.controller.api_metrics import ApiMetrics
 from ridgeline.controller.roll_metrics import RollMetrics
+from ridgeline.controller.serving_gauge import ServingGauge
 from ridgeline.controller.status_metrics import StatusMetrics
 from ridgeline.controller.time_metrics import TimeMetrics
 from ridgeline.engine.speculative_config import Profile
@@ -17,6 +18,18 @@ from ridgeline.telemetry.snapshot import TelemetrySnapshot
 from ridgeline.terms.reasons import Reason
 
 _SERVING: Final = ("namespace", "serving")
+
+_ESTIMATES: Final = (
+    ("ridgeline_serving_concurrency", "Mean requests in decode per engine."),
+    ("ridgeline_serving_tokens_per_second", "Output tokens per second of all replicas."),
+    ("ridgeline_serving_tpot_seconds", "Mean time per output token."),
+    ("ridgeline_serving_acceptance_length", "Mean tokens per request-step."),
+    ("ridgeline_serving_replicas_joined", "Ready replicas with complete, fresh samples."),
+    ("ridgeline_serving_replicas_expected", "Ready replicas older than the rate window."),
+)
+"""Gauges of what a decision rests on, in the order of `_observe_estimates`."""
+
+_ROLES: Final = ("active", "recommended", "desired")
 
 _SIGNALS: Final = {
     Reason.ACCEPTANCE_DRIFTED: "acceptance",
@@ -75,23 +88,8 @@ class OperatorMetrics:
         self.record_dropped = self._counter(
             "ridgeline_record_dropped_total", "Passes that the record lacks: the disk was too slow."
         )
-        self._concurrency = self._serving_gauge(
-            "ridgeline_serving_concurrency", "Mean requests in decode per engine."
-        )
-        self._tokens = self._serving_gauge(
-            "ridgeline_serving_tokens_per_second", "Output tokens per second of all replicas."
-        )
-        self._tpot = self._serving_gauge(
-            "ridgeline_serving_tpot_seconds", "Mean time per output token."
-        )
-        self._acceptance = self._serving_gauge(
-            "ridgeline_serving_acceptance_length", "Mean tokens per request-step."
-        )
-        self._joined = self._serving_gauge(
-            "ridgeline_serving_replicas_joined", "Ready replicas with complete, fresh samples."
-        )
-        self._expected = self._serving_gauge(
-            "ridgeline_serving_replicas_expected", "Ready replicas older than the rate window."
+        self._estimates = tuple(
+            ServingGauge(name, description, self.registry) for name, description in _ESTIMATES
         )
         self._cutoff = self._gauge(
             "ridgeline_serving_cutoff_concurrency",
@@ -117,7 +115,9 @@ class OperatorMetrics:
         self.time = TimeMetrics(self.registry)
         self.api = ApiMetrics(self.registry)
         self._profiles: dict[tuple[str, str, str], str] = {}
-        self._cutoffs: dict[tuple[str, str], frozenset[str]] = {}
+        self._cutoffs: dict[tuple[str, str], dict[str, float]] = {}
+        self._drifts: dict[tuple[str, str], tuple[Reason | None, bool]] = {}
+        self._counted: dict[tuple[Outcome, Reason], Counter] = {}
         self._known: dict[tuple[str, str], tuple[Profile, ...]] = {}
 
     def observe_snapshot(self, snapshot: TelemetrySnapshot, seconds: Mapping[str, float]) -> None:
@@ -134,7 +134,7 @@ class OperatorMetrics:
     ) -> None:
         """Record one decision, the numbers that it rests on, and the profiles there are."""
         self._know(namespace, serving, profiles)
-        self.decisions.labels(decision.outcome.value, decision.reason.value).inc()
+        self._count(decision.outcome, decision.reason)
         self._observe_estimates(namespace, serving, decision.diagnostics.estimates)
         for role, profile in (("active", decision.profile), ("recommended", decision.recommended)):
             self._set_profile(namespace, serving, role, profile)
@@ -148,14 +148,17 @@ class OperatorMetrics:
     def observe_rejected(self, namespace: str, serving: str) -> None:
         """Record a pass over a serving whose spec cannot be read: it holds, and decides nothing."""
         self.status.rejected.labels(namespace, serving).inc()
-        self.decisions.labels(Outcome.HOLD.value, Reason.SPEC_INVALID.value).inc()
+        self._count(Outcome.HOLD, Reason.SPEC_INVALID)
 
     def set_cutoffs(self, namespace: str, serving: str, cutoffs: Mapping[str, float]) -> None:
         """Record the cut-off above each profile's range, and drop those of other profiles."""
         key = (namespace, serving)
-        for gone in self._cutoffs.get(key, frozenset()) - cutoffs.keys():
+        before = self._cutoffs.get(key, {})
+        if before == cutoffs:
+            return
+        for gone in before.keys() - cutoffs.keys():
             self._cutoff.remove(*key, gone)
-        self._cutoffs[key] = frozenset(cutoffs)
+        self._cutoffs[key] = dict(cutoffs)
         for profile, value in cutoffs.items():
             self._cutoff.labels(namespace, serving, profile).set(value)
 
@@ -163,6 +166,10 @@ class OperatorMetrics:
         self, namespace: str, serving: str, drift: Problem | None, *, predicts: bool
     ) -> None:
         """Record which signal has drifted; nothing where no cost model predicts any."""
+        told = (drift.reason if drift is not None else None, predicts)
+        if self._drifts.get((namespace, serving)) == told:
+            return
+        self._drifts[namespace, serving] = told
         for reason, signal in _SIGNALS.items():
             if predicts:
                 stands = drift is not None and drift.reason is reason
@@ -174,12 +181,6 @@ class OperatorMetrics:
         """Drop every series of a serving that is gone."""
         labels = {"namespace": namespace, "serving": serving}
         for metric in (
-            self._concurrency,
-            self._tokens,
-            self._tpot,
-            self._acceptance,
-            self._joined,
-            self._expected,
             self._cutoff,
             self._drifted,
             self._profile,
@@ -187,12 +188,15 @@ class OperatorMetrics:
             self.rolls,
         ):
             metric.remove_by_labels(labels)
+        for gauge in self._estimates:
+            gauge.forget((namespace, serving))
         self.roll.forget(namespace, serving)
         self.status.forget(namespace, serving)
         self._cutoffs.pop((namespace, serving), None)
+        self._drifts.pop((namespace, serving), None)
         self._known.pop((namespace, serving), None)
-        for key in [key for key in self._profiles if key[:2] == (namespace, serving)]:
-            del self._profiles[key]
+        for role in _ROLES:
+            self._profiles.pop((namespace, serving, role), None)
 
     def _know(self, namespace: str, serving: str, profiles: tuple[Profile, ...]) -> None:
         """Begin the counters of rolls at 0: else the first roll to a profile is no increase."""
@@ -202,23 +206,31 @@ class OperatorMetrics:
                 self.rolls.labels(namespace, serving, each.name)
 
     def _observe_estimates(self, namespace: str, serving: str, estimates: Estimates) -> None:
-        for gauge, value in (
-            (self._concurrency, estimates.concurrency),
-            (self._tokens, estimates.tokens_per_second),
-            (self._tpot, estimates.tpot_seconds),
-            (self._acceptance, estimates.acceptance_length),
-            (self._joined, estimates.joined_replicas),
-            (self._expected, estimates.expected_replicas),
-        ):
-            if value is None:
-                gauge.remove(namespace, serving)
-            else:
-                gauge.labels(namespace, serving).set(value)
+        values = (
+            estimates.concurrency,
+            estimates.tokens_per_second,
+            estimates.tpot_seconds,
+            estimates.acceptance_length,
+            estimates.joined_replicas,
+            estimates.expected_replicas,
+        )
+        for gauge, value in zip(self._estimates, values, strict=True):
+            gauge.tell((namespace, serving), value)
+
+    def _count(self, outcome: Outcome, reason: Reason) -> None:
+        counter = self._counted.get((outcome, reason))
+        if counter is None:
+            counter = self.decisions.labels(outcome.value, reason.value)
+            self._counted[outcome, reason] = counter
+        counter.inc()
 
     def _set_profile(self, namespace: str, serving: str, role: str, profile: str | None) -> None:
         key = (namespace, serving, role)
-        before = self._profiles.pop(key, None)
-        if before is not None and before != profile:
+        before = self._profiles.get(key)
+        if before == profile:
+            return
+        if before is not None:
+            del self._profiles[key]
             self._profile.remove(*key, before)
         if profile is not None:
             self._profile.labels(*key, profile).set(1)
@@ -226,9 +238,6 @@ class OperatorMetrics:
 
     def _gauge(self, name: str, description: str, *labels: str) -> Gauge:
         return Gauge(name, description, labels, registry=self.registry)
-
-    def _serving_gauge(self, name: str, description: str) -> Gauge:
-        return self._gauge(name, description, *_SERVING)
 
     def _counter(self, name: str, description: str, *labels: str) -> Counter:
         return Counter(name, description, labels, registry=self.registry)

@@ -1,6 +1,6 @@
 """Metrics of rolls: where each stands, what was undone, what is quarantined, what was gained."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -46,25 +46,31 @@ class RollMetrics:
         )
 
         self._told: dict[tuple[str, str], tuple[object, ...]] = {}
+        self._series: dict[tuple[str, str], list[tuple[Gauge, tuple[str, ...]]]] = {}
 
     def observe(self, namespace: str, serving: str, status: Document) -> None:
         """Record what a status tells of rolls, if it tells anything new."""
         told = tuple(status.get(key) for key in ("rollout", "quarantine", "proofs"))
         if self._told.get((namespace, serving)) == told:
             return
-        self._told[namespace, serving] = told
         self._forget_levels(namespace, serving)
+        self._told[namespace, serving] = told
+        for gauge, labels, value in self._levels(status):
+            gauge.labels(namespace, serving, *labels).set(value)
+            self._series.setdefault((namespace, serving), []).append((gauge, labels))
+
+    def _levels(self, status: Document) -> Iterator[tuple[Gauge, tuple[str, ...], float]]:
+        """Give gauge, labels beyond the serving's name and value of each series."""
         roll = status.get("rollout")
         if roll:
             where = (roll["to"], roll.get("way", "Whole"), roll["state"])
-            self._state.labels(namespace, serving, *where).set(1)
+            yield self._state, where, 1.0
         for each in status.get("quarantine") or ():
-            labels = (namespace, serving, each["profile"], each["reason"])
-            self._quarantined.labels(*labels).set(1)
+            yield self._quarantined, (each["profile"], each["reason"]), 1.0
         for each in status.get("proofs") or ():
             for key, gauge in (("gainPercent", self._gain), ("promisedPercent", self._promised)):
                 if each.get(key) is not None:
-                    gauge.labels(namespace, serving, each["profile"]).set(each[key] / 100.0)
+                    yield gauge, (each["profile"],), each[key] / 100.0
 
     def forget(self, namespace: str, serving: str) -> None:
         """Drop every series of a serving that is gone."""
@@ -73,6 +79,5 @@ class RollMetrics:
         self.undone.remove_by_labels({"namespace": namespace, "serving": serving})
 
     def _forget_levels(self, namespace: str, serving: str) -> None:
-        labels = {"namespace": namespace, "serving": serving}
-        for metric in (self._state, self._quarantined, self._gain, self._promised):
-            metric.remove_by_labels(labels)
+        for gauge, labels in self._series.pop((namespace, serving), ()):
+            gauge.remove(namespace, serving, *labels)

@@ -41,8 +41,8 @@ class StatusMetrics:
         told = (_stalled(status), _act_at(status))
         if self._told.get((namespace, serving)) == told:
             return
-        self._told[namespace, serving] = told
         self._forget_levels(namespace, serving)
+        self._told[namespace, serving] = told
         reason, act_at = told
         if reason is not None:
             self._stalled.labels(namespace, serving, reason).set(1)
@@ -51,14 +51,15 @@ class StatusMetrics:
 
     def forget(self, namespace: str, serving: str) -> None:
         """Drop every series of a serving that is gone."""
-        self._told.pop((namespace, serving), None)
         self._forget_levels(namespace, serving)
         self.rejected.remove_by_labels({"namespace": namespace, "serving": serving})
 
     def _forget_levels(self, namespace: str, serving: str) -> None:
-        labels = {"namespace": namespace, "serving": serving}
-        for metric in (self._stalled, self._act_at):
-            metric.remove_by_labels(labels)
+        reason, act_at = self._told.pop((namespace, serving), (None, {}))
+        if reason is not None:
+            self._stalled.remove(namespace, serving, reason)
+        for profile in act_at:
+            self._act_at.remove(namespace, serving, profile)
 
 
 def _stalled(status: Document) -> str | None:
