@@ -26,6 +26,7 @@ class Measured:
         ticks: How many ticks were looked at.
         cpu_seconds_per_tick: Of the operator's process, all threads.
         wall_seconds_per_tick: All phases of a tick, waiting for answers included.
+        phase_seconds: The same by phase.
         bare_decoding_seconds_per_tick: CPU of decoding the same answers and doing nothing.
         decoder: Library that decoded them in the least time.
         queries_per_tick: Queries to Prometheus.
@@ -47,6 +48,7 @@ class Measured:
     ticks: int
     cpu_seconds_per_tick: float
     wall_seconds_per_tick: float
+    phase_seconds: Mapping[str, float]
     bare_decoding_seconds_per_tick: float
     decoder: str
     queries_per_tick: float

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import statistics
 import time
+import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -25,6 +27,10 @@ DECODERS: Final[Mapping[str, Callable[[bytes], object]]] = {
 }
 _ROUNDS: Final = 3
 _LOOK_SECONDS: Final = 0.05
+_PAGE_SECONDS: Final = 300.0
+_PHASE_LINE: Final = re.compile(
+    r'^ridgeline_tick_seconds_(sum|count){phase="(\w+)"} (\S+)$', re.MULTILINE
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +91,7 @@ class Ticks:
         began: Epoch seconds.
         ended: Epoch seconds.
         cpu_seconds: Of the operator, in all of them together.
-        wall_seconds: Of all phases of one tick, as the operator tells it.
+        phase_seconds: Of one tick by its phases, as the operator tells it.
         asked: What it asked Prometheus for.
         usage: Of the operator at the end.
     """
@@ -94,7 +100,7 @@ class Ticks:
     began: float
     ended: float
     cpu_seconds: float
-    wall_seconds: float
+    phase_seconds: Mapping[str, float]
     asked: Asked
     usage: Usage
 
@@ -177,7 +183,10 @@ class Watcher:
             began=began,
             ended=ended,
             cpu_seconds=usage.cpu_seconds - used.cpu_seconds,
-            wall_seconds=(after[0] - before[0]) / max(1.0, after[1] - before[1]),
+            phase_seconds={
+                phase: (seconds - before[0][phase]) / max(1.0, after[1] - before[1])
+                for phase, seconds in after[0].items()
+            },
             asked=asked,
             usage=usage,
         )
@@ -194,11 +203,11 @@ class Watcher:
             if self._answers.all_asked != asked:
                 asked, since = self._answers.all_asked, time.monotonic()
 
-    def _spent(self) -> tuple[float, float]:
-        """Seconds of all phases of all ticks, and how many ticks there were."""
-        told = self._operator.metrics(phase="read")
-        whole = self._operator.metrics()
-        return whole["ridgeline_tick_seconds_sum"], told["ridgeline_tick_seconds_count"]
+    def _spent(self) -> tuple[dict[str, float], float]:
+        """Seconds of all ticks by phase, and how many ticks there were, as the operator tells."""
+        url = f"http://127.0.0.1:{self._operator.port}/metrics"
+        with urllib.request.urlopen(url, timeout=_PAGE_SECONDS) as page:
+            return spent_in(page.read().decode())
 
     def _writes(self) -> int:
         return sum(1 for each in self._journal.calls() if each.writes and not each.on_lease)
@@ -211,6 +220,13 @@ class Watcher:
             raise ClusterError(f"the operator ended: {self._operator.log_tail()}")
         if time.time() > end:
             raise ClusterError(f"{what}: {self._operator.log_tail()}")
+
+
+def spent_in(page: str) -> tuple[dict[str, float], float]:
+    """Seconds of all ticks by phase, and how many ticks there were, out of a metrics page."""
+    found = {(part, phase): float(number) for part, phase, number in _PHASE_LINE.findall(page)}
+    seconds = {phase: number for (part, phase), number in found.items() if part == "sum"}
+    return seconds, found["count", "read"]
 
 
 def bare_decoding(

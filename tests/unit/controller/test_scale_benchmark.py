@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from prometheus_client import generate_latest
 
 from benchmarks import scale_fleet as fleet
 from benchmarks.scale import default_sizes, main, measured
@@ -25,8 +26,10 @@ from benchmarks.scale_process import (
 )
 from benchmarks.scale_stage import matcher_of, queries_of
 from benchmarks.scale_table import Measured, document, goals, growth_exponent, slope, table
-from benchmarks.scale_watch import Settings, Start, Ticks, bare_decoding
+from benchmarks.scale_watch import Settings, Start, Ticks, bare_decoding, spent_in
 from ridgeline.cluster.objects import trim_pod
+from ridgeline.controller.metrics import OperatorMetrics
+from ridgeline.controller.time_metrics import Phase
 from ridgeline.telemetry.parse import parse_answer
 from ridgeline.telemetry.queries import FAST, REGISTRY
 
@@ -54,6 +57,7 @@ def size(servings: int, **changes: Any) -> Measured:
         "ticks": 10,
         "cpu_seconds_per_tick": servings * 1e-3,
         "wall_seconds_per_tick": 1.0,
+        "phase_seconds": {"read": 0.5, "decide": 0.5},
         "bare_decoding_seconds_per_tick": servings * 5e-4,
         "decoder": "orjson",
         "queries_per_tick": 10.0,
@@ -200,7 +204,7 @@ def test_the_lease_and_what_was_before_and_after_is_left_out_of_a_tick() -> None
         began=100.0,
         ended=175.0,
         cpu_seconds=2.0,
-        wall_seconds=0.5,
+        phase_seconds={"read": 0.3, "decide": 0.2},
         asked=Asked(queries=Counter({"up": 50}), plain_bytes=500, wire_bytes=50),
         usage=Usage(cpu_seconds=9.0, resident_bytes=1, peak_bytes=2),
     )
@@ -220,8 +224,21 @@ def test_the_lease_and_what_was_before_and_after_is_left_out_of_a_tick() -> None
     assert found.queries_per_tick == pytest.approx(10.0)
     assert found.api_calls_per_tick == pytest.approx(2 / 5)
     assert found.writes_at_steady_state == 1
+    assert found.wall_seconds_per_tick == pytest.approx(0.5)
     assert found.first_decision_ticks == pytest.approx(2.0)
     assert found.bytes_read_per_tick == pytest.approx(100.0)
+
+
+def test_time_by_phase_is_read_out_of_the_operators_own_metrics() -> None:
+    metrics = OperatorMetrics()
+    for _ in range(2):
+        with metrics.time.phase(Phase.DECIDE):
+            pass
+        metrics.time.tick_ended()
+    seconds, ticks = spent_in(generate_latest(metrics.registry).decode())
+    assert ticks == 2.0
+    assert seconds.keys() == {phase.value for phase in Phase}
+    assert seconds["decide"] > 0.0 == seconds["read"]
 
 
 def test_bare_decoding_counts_an_answer_as_often_as_it_was_asked_for() -> None:
