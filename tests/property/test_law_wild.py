@@ -2,22 +2,19 @@
 
 import json
 import math
-from dataclasses import asdict, fields, replace
-from random import Random
+from dataclasses import asdict, replace
 
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from ridgeline.costmodel.curve import Curve
-from ridgeline.policy.facts import EngineFacts
 from ridgeline.policy.law.inputs import LawInputs, RollState, RollStrategy, ScheduleNow
 from ridgeline.policy.law.law import step
 from ridgeline.policy.law.memory import Asked, FastMemory, LawMemory, Learned, SlowMemory, Turn
 from ridgeline.policy.law.peak import PeakDay, PeakSketch
 from ridgeline.policy.law.settings import LawSettings, Objective
-from ridgeline.policy.law.signals import FleetSignals, fleet_signals
 from ridgeline.policy.law.terms import LawMode, LawReason, Preference
-from tests.unit.policy.law.law_moments import EAGLE, NGRAM, NONE, inputs
+from tests.unit.policy.law.law_moments import EAGLE, NGRAM, NONE
 
 NOW = 1_800_000_000.0
 
@@ -209,37 +206,3 @@ def test_at_one_moment_more_demand_never_wishes_for_more_speculation(
         return
     event(f"{less.reason} and {much.reason}")
     assert order.index(much.wish) >= order.index(less.wish)
-
-
-engines = st.builds(
-    EngineFacts,
-    engine=st.just("0"),
-    age_seconds=st.just(5.0),
-    decode_concurrency=st.floats(0.0, 60.0),
-    generated_tokens_per_second=st.floats(0.0, 3000.0),
-    waiting=st.floats(0.0, 9.0),
-    waiting_for_capacity=st.floats(0.0, 0.5),
-    mean_output_tokens=st.one_of(st.none(), st.floats(1.0, 900.0)),
-    preemptions_per_second=st.floats(0.0, 0.05),
-    mean_batch=st.floats(0.0, 60.0),
-)
-
-
-@given(st.lists(engines, min_size=1, max_size=6), st.randoms(use_true_random=False))
-def test_the_order_of_replicas_does_not_matter(seen: list[EngineFacts], chance: Random) -> None:
-    other = list(seen)
-    chance.shuffle(other)
-    one, two = (
-        step(
-            replace(
-                inputs(engines=len(seen)),
-                **{each.name: getattr(sums, each.name) for each in fields(FleetSignals)},
-            ),
-            LawSettings(),
-            LawMemory(),
-            NOW,
-        )
-        for sums in (fleet_signals(seen), fleet_signals(other))
-    )
-    assert one == two
-    assert one.demand == math.fsum(each.generated_tokens_per_second or 0.0 for each in seen)
