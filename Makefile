@@ -126,7 +126,7 @@ bench: setup ## Run the benchmarks in their short forms
 	@$(BIN)/python -m benchmarks.scale --sizes 5,10 --replicas 2 --tick-seconds 1 --window-seconds 8 --scrape-seconds 1 --ticks 5
 
 .PHONY: bench-scale
-bench-scale: setup ## Measure 1,000 servings of 20 replicas on a real API server (an hour, 12 GiB); draw docs/images/scale.svg
+bench-scale: setup ## Measure 1,000 servings of 20 replicas on a real API server (an hour or more); draw docs/images/scale.svg
 	@$(BIN)/python -m benchmarks.scale --plot docs/images/scale.svg
 
 clean: ## Remove .venv and every cache in this folder

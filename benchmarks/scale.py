@@ -14,7 +14,7 @@ repeat theirs under other names: a busy machine cannot take in 1.2 million serie
 At each size the operator is started anew on servings that nobody has looked at. CPU is that of its
 process over whole ticks, once it has come to rest. Bare decoding is that of the same answers, as
 often as they were asked for, by the faster of orjson and msgspec, in this process in the same run.
-The full run takes about an hour on two cores, and 12 GiB of memory.
+The full run takes an hour or more on two cores; Prometheus needs gigabytes for its series.
 """
 
 from __future__ import annotations
