@@ -31,6 +31,7 @@ from ridgeline.cluster.errors import (
 )
 from ridgeline.cluster.kubeconfig import UNUSABLE, check_kubeconfig, unusable
 from ridgeline.cluster.renewal import Renewal
+from ridgeline.cluster.rest import Rest
 
 APPLY: Final = "application/apply-patch+yaml; charset=utf-8"
 """Content type of server-side apply. The parameter makes the client send our bytes as they are."""
@@ -64,11 +65,15 @@ class KubernetesApi:
     Attributes:
         client: The connection.
         timeout_seconds: A call without an answer is given up after this.
+        rest: How long the API server asked to be left alone.
     """
 
-    def __init__(self, client: ApiClient, timeout_seconds: float = 10.0) -> None:
+    def __init__(
+        self, client: ApiClient, timeout_seconds: float = 10.0, rest: Rest | None = None
+    ) -> None:
         self.client = client
         self.timeout_seconds = timeout_seconds
+        self.rest = rest or Rest()
         self._server = f"the Kubernetes API at {address_of(client.configuration.host)}"
 
     @classmethod
@@ -156,9 +161,14 @@ class KubernetesApi:
     ) -> dict[str, Any]:
         """Make one call and return the object that the API server answers.
 
+        While the API server asks to be left alone, no call is made at all.
+
         Raises:
             ClusterError: One of its kinds, see `errors`.
         """
+        if self.rest.seconds_left > 0.0:
+            # Always the same words: a log tells each trouble once.
+            raise UnavailableError(f"{self._server} asked to be left alone for a while")
         serialized = await self.client.param_serialize(
             method,
             path,
@@ -178,6 +188,7 @@ class KubernetesApi:
             ) from error
         except ApiException as error:
             raise UnavailableError(f"{self._server} did not answer: {error.reason}") from error
+        self.rest.heard(response.status, response.headers.get("Retry-After"))
         if response.status >= 400:
             raise error_of(response.status, data)
         answer = _json_object(data)

@@ -33,7 +33,7 @@ class LeasedApi(KubernetesApi):
     """
 
     def __init__(self, api: KubernetesApi, term: Term) -> None:
-        super().__init__(api.client, api.timeout_seconds)
+        super().__init__(api.client, api.timeout_seconds, api.rest)
         self._term = term
 
     def _patience_seconds(self, method: str) -> float:
