@@ -7,13 +7,20 @@ the text of it. A document may be any rubbish; what cannot be read at all is tol
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from ridgeline.cli.lint_yaml import NO_OBJECTS, YAML_ENDINGS, doubled_key, not_a_value, not_yaml
+from ridgeline.cli.lint_yaml import (
+    NO_OBJECTS,
+    NOT_A_VALUE,
+    YAML_ENDINGS,
+    doubled_key,
+    not_a_value,
+    not_yaml,
+)
 from ridgeline.engine.spelling_quotes import on_one_line
 
 STANDARD_INPUT: Final = "-"
@@ -42,10 +49,12 @@ class Place:
     Attributes:
         file: The file as it was named, or `standard input`.
         line: Line on which its document begins, from 1.
+        root: The object as it stands there, with the lines of its fields.
     """
 
     file: str
     line: int
+    root: yaml.Node | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,9 +145,9 @@ def _read(name: str, text: str) -> Iterator[Document]:
     told = [value for _, value in values if value is not None]
     if told and not any(isinstance(value, dict | list) for value in told):
         raise LintInputError(f"{name} {NO_OBJECTS}")
-    for line, value in values:
-        place = Place(file=name, line=line)
-        for body in _objects(value):
+    for node, value in values:
+        for root, body in _objects(node, value):
+            place = Place(file=name, line=node.start_mark.line + 1, root=root)
             yield Document(place=place, body=body)
 
 
@@ -146,19 +155,22 @@ def _name(path: str) -> str:
     return _SHOWN_AS if path == STANDARD_INPUT else on_one_line(path, limit=400)
 
 
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
+def _objects(node: yaml.Node, value: Any) -> Iterator[tuple[yaml.Node, dict[str, Any]]]:
+    """Yield the objects of a document, each with where it stands in it."""
     if not isinstance(value, dict):
         return
     items = value.get("items")
     kind = value.get("kind")
     if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List"):
-        yield from (each for each in items if isinstance(each, dict))
+        nodes = next((below for key, below in node.value if key.value == "items"), node)
+        pairs = zip(nodes.value, items, strict=False)
+        yield from ((root, each) for root, each in pairs if isinstance(each, dict))
     else:
-        yield value
+        yield node, value
 
 
-def _values(text: str, name: str, *, doubled: bool) -> Iterator[tuple[int, Any]]:
-    """Yield line and value of each document; of a doubled key, where it may be, the last counts."""
+def _values(text: str, name: str, *, doubled: bool) -> Iterator[tuple[yaml.Node, Any]]:
+    """Yield each document and its value; of a doubled key, where it may be, the last counts."""
     try:
         loader = _Loader(text)
         try:
@@ -167,12 +179,12 @@ def _values(text: str, name: str, *, doubled: bool) -> Iterator[tuple[int, Any]]
                 twice = None if doubled else doubled_key(node)
                 if twice is not None:
                     raise LintInputError(twice)
-                yield node.start_mark.line + 1, _plain(loader.construct_document(node))
+                yield node, _plain(loader.construct_document(node))
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
         raise LintInputError(not_yaml(error, text, name)) from error
-    except (ValueError, OverflowError, RecursionError, TypeError) as error:
+    except NOT_A_VALUE as error:
         if isinstance(error, LintInputError):
             raise LintInputError(f"{name}: {error}") from error
         raise LintInputError(f"{name} cannot be read: {not_a_value(error)}") from error

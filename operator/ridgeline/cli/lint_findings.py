@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ridgeline.api.errors import InvalidObject
 from ridgeline.api.kinds import KINDS
+from ridgeline.cli.lint_lines import line_of
 from ridgeline.cli.lint_manifests import Named
 from ridgeline.engine.findings import Finding, Severity, shown
 from ridgeline.engine.spelling_quotes import on_one_line
@@ -30,6 +31,13 @@ def remarks_about(
         yield Remark(
             file=named.place.file,
             line=named.place.line,
+            at=line_of(
+                named.place.root,
+                finding.flag,
+                container=container,
+                profiles=profiles,
+                otherwise=named.place.line,
+            ),
             kind=named.kind,
             namespace=named.namespace,
             name=named.name,

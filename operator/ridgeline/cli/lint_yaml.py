@@ -8,6 +8,9 @@ import yaml
 
 from ridgeline.engine.spelling_quotes import on_one_line
 
+NOT_A_VALUE: Final = (ValueError, OverflowError, RecursionError, TypeError)
+"""What reading raises beside errors of YAML itself."""
+
 YAML_ENDINGS: Final = frozenset({".yaml", ".yml", ".json"})
 NO_OBJECTS: Final = (
     "is no YAML of Kubernetes objects: give manifests (Deployments, servings, policies, "

@@ -81,6 +81,7 @@ def _entry(remark: Remark) -> dict[str, Any]:
     return {
         "file": remark.file,
         "line": remark.line,
+        "at": remark.at,
         "kind": remark.kind,
         "namespace": remark.namespace,
         "name": remark.name,
@@ -124,7 +125,7 @@ def _annotation(remark: Remark) -> str:
     message = f"{remark.about}{_profiles(remark)}: {where}: {found.consequence}; {found.fix}"
     file, title = _property(remark.file), _property(found.check)
     command = _COMMANDS[found.severity]
-    return f"::{command} file={file},line={remark.line},title={title}::{_data(message)}"
+    return f"::{command} file={file},line={remark.at},title={title}::{_data(message)}"
 
 
 def _data(text: str) -> str:

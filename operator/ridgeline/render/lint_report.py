@@ -16,6 +16,7 @@ class Remark:
     Attributes:
         file: The file that the object stands in.
         line: Line on which the object begins, from 1.
+        at: Line of the field that it is about; the object's where there is none.
         kind: Its kind.
         namespace: Its namespace; empty when it says none.
         name: Its name.
@@ -26,6 +27,7 @@ class Remark:
 
     file: str
     line: int
+    at: int
     kind: str
     namespace: str
     name: str

@@ -62,6 +62,11 @@ def test_text_for_a_person(tmp_path: Path) -> None:
     assert lint.run(lint.file([CLEAN]))[1] == "1 object: nothing is wrong\n"
 
 
+def args_line(path: str) -> int:
+    lines = Path(path).read_text().splitlines()
+    return 1 + next(index for index, each in enumerate(lines) if "--speculative-config" in each)
+
+
 def test_json_for_tools(tmp_path: Path) -> None:
     lint = Lint(tmp_path)
     path = lint.file([BROKEN])
@@ -76,6 +81,7 @@ def test_json_for_tools(tmp_path: Path) -> None:
     assert document["findings"][0] == {
         "file": path,
         "line": 1,
+        "at": args_line(path),
         "kind": "Deployment",
         "namespace": "",
         "name": "llama",
@@ -95,7 +101,8 @@ def test_annotations_for_github(tmp_path: Path) -> None:
     path = lint.file([workload(container(LLAMA, "--speculative-config", "{%,:"))], "a,b:c%.yaml")
     lines = lint.run(path, "-o", "github")[1].splitlines()
     escaped = path.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
-    start = f"::error file={escaped},line=1,title=ConfigNotJson::Deployment llama, container vllm: "
+    at = args_line(path)
+    start = f"::error file={escaped},line={at},title=ConfigNotJson::Deployment llama, container vllm: "
     assert lines[0].startswith(start)
     assert '"{%25,:"' in lines[0]
     assert lines[-1] == "1 object: 1 error"
