@@ -1,5 +1,6 @@
 """The model, the GPU and the release that a person named, with what to do where there is none."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import yaml
 from ridgeline.api.accelerator import parse_accelerator
 from ridgeline.api.errors import InvalidObject
 from ridgeline.cli.cutoff_flags import FlagError
+from ridgeline.cli.lint_yaml import NOT_A_VALUE, not_a_value
 from ridgeline.cli.model_files import read_config
 from ridgeline.costmodel.accelerator import Accelerator
 from ridgeline.engine.contract import EngineContract, contract_of
@@ -34,7 +36,7 @@ def model_of(text: str) -> AdvisedModel:
         FlagError: Nobody knows it; the message has the nearest names.
         ModelFileError: The file cannot be read.
     """
-    if text.endswith(".json") or Path(text, "config.json").is_file():
+    if text.endswith(".json") or os.path.isfile(Path(text, "config.json")):
         config, name = read_config(text)
         found = model_of_config(config, name)
     else:
@@ -73,6 +75,10 @@ def _overrides(file: Path) -> list[AcceleratorOverride]:
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise FlagError(
             f"--accelerator-file {file} is not YAML: give {ACCELERATOR_KIND}s"
+        ) from error
+    except NOT_A_VALUE as error:
+        raise FlagError(
+            f"--accelerator-file {file} cannot be read: {not_a_value(error)}"
         ) from error
     chosen = [each for each in bodies if each.get("kind") == ACCELERATOR_KIND]
     if not chosen:

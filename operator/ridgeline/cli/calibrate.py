@@ -127,7 +127,7 @@ def measure(  # noqa: PLR0913 (one parameter for each option)
 
 
 def _python(named: str | None) -> str:
-    if named is not None:
+    if named is not None and "\0" not in named:
         return named
     if importlib.util.find_spec("vllm") is None:
         raise FlagError(
@@ -311,12 +311,12 @@ def _grid(file: str) -> Grid:
         return read_grid(raw.decode("utf-8-sig"))
     except OSError as error:
         raise FlagError(f"{shown} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
+    except GridError as error:
+        raise FlagError(f"{shown}: {error}") from error
+    except ValueError as error:
         raise FlagError(
             f"{shown} is no text: give the file that `ridgeline calibrate measure` wrote"
         ) from error
-    except GridError as error:
-        raise FlagError(f"{shown}: {error}") from error
 
 
 def _write(out: Path, text: str) -> None:

@@ -1,5 +1,6 @@
 """A serving and what surrounds it, read from YAML files in place of a cluster."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import yaml
 
 from ridgeline.api.errors import InvalidServing
 from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.cli.lint_yaml import NOT_A_VALUE, not_a_value
 from ridgeline.cluster.objects import (
     DeploymentObject,
     ServingObject,
@@ -83,7 +85,7 @@ def read_files(paths: Sequence[Path], name: str | None, overrides: Mapping[str, 
 
 def _text(path: Path) -> str:
     """Return a file's text; what has no end, or is far too large, is not read."""
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         raise UnreadableFileError(
             f"--file {path} is no regular file: save what it holds to a file first"
         )
@@ -111,6 +113,8 @@ def bodies_of(path: Path) -> Iterator[dict[str, Any]]:
     except yaml.YAMLError as error:
         told = " ".join(str(error).split())
         raise UnreadableFileError(f"--file {path} is not YAML: {told}") from error
+    except NOT_A_VALUE as error:
+        raise UnreadableFileError(f"--file {path} cannot be read: {not_a_value(error)}") from error
     for each in found:
         if not isinstance(each, dict):
             continue

@@ -2,9 +2,9 @@
 
 import difflib
 import math
+import os
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Final
 
 from ridgeline.api.fields import LABEL_LENGTH
@@ -216,7 +216,7 @@ def check_model(name: str) -> None:
     """
     if load_models().find(name) is not None:
         return
-    if name.endswith(".json") or Path(name).is_dir():
+    if name.endswith(".json") or os.path.isdir(name):
         raise FlagError(
             f"--model {name}: only ridgeline advise reads a file here: put what `ridgeline model "
             f"describe {name}` prints below spec of a serving, and give that with --file"

@@ -1,6 +1,7 @@
 """A checkpoint's `config.json`, read from a file or from standard input."""
 
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ def read_config(path: str) -> tuple[Mapping[str, Any], str]:
         ModelFileError: It cannot be read, or is none.
     """
     file = Path(path)
-    if path != STANDARD_INPUT and file.is_dir():
+    if path != STANDARD_INPUT and os.path.isdir(file):
         file = file / "config.json"
     shown = "standard input" if path == STANDARD_INPUT else str(file)
     try:

@@ -10,7 +10,7 @@ import typer
 from ridgeline import __version__
 from ridgeline.cli.connection import no_serving, usual_kubeconfig
 from ridgeline.cluster.api import KubernetesApi
-from ridgeline.cluster.errors import NotFoundError
+from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.look import LookApi
 from ridgeline.cluster.objects import ServingObject
 
@@ -31,8 +31,13 @@ async def connected(
         ClusterError: The file cannot be read, or the API server does not answer.
     """
     path = kubeconfig or usual_kubeconfig()
-    where = namespace or await KubernetesApi.usual_namespace(path)
-    api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
+    try:
+        where = namespace or await KubernetesApi.usual_namespace(path)
+        api = await KubernetesApi.connect(path, user_agent=f"kubectl-ridgeline/{__version__}")
+    except RecursionError as error:
+        raise ClusterError(
+            f"kubeconfig {path} cannot be read: it has brackets without end"
+        ) from error
     try:
         yield api, where
     finally:

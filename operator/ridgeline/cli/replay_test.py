@@ -1,6 +1,7 @@
 """Writes a regression test from a record: the test, and the record that it reads, side by side."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -70,7 +71,7 @@ def write_test(path: Path, header: RecordHeader, replay: Replay) -> Path:
     """
     record = path.with_name(path.stem + RECORD_SUFFIX)
     for each in (path, record):
-        if each.exists():
+        if os.path.exists(each):
             raise RecordError(f"--as-test: {each} is there already: remove it, or name another")
     settled = zip(replay.ticks, replay.settings, replay.decisions, strict=True)
     ticks = [

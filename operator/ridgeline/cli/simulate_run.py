@@ -1,5 +1,6 @@
 """What `ridgeline simulate` does once its options are read. It needs the extra `simulate`."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +97,7 @@ def _source(traffic: str) -> Trace | LoadCurve | None:
     if traffic in set(Shape):
         return None
     path = Path(traffic)
-    if not path.suffix and not path.exists():
+    if not path.suffix and not os.path.exists(path):
         shapes = ", ".join(Shape)
         raise FlagError(f"--traffic {traffic}: give one of {shapes}, or a CSV file")
     try:

@@ -1,6 +1,7 @@
 """Reads records: damage costs what is damaged, and is told."""
 
 import logging
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -71,7 +72,7 @@ def read_header(path: Path) -> RecordHeader:
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return [path]
     files = record_files(path)
     if not files:

@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -82,7 +83,7 @@ def write_record(
     Raises:
         RecordError: It cannot be written, or stands there already.
     """
-    if path.exists():
+    if os.path.exists(path):
         raise RecordError(f"{path} exists: name another file, or remove it first")
     part = path.with_name(f"{path.name}.part")
     count = 0
@@ -99,7 +100,8 @@ def write_record(
     except OSError as error:
         raise RecordError(f"{path} cannot be written ({error.strerror})") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
     return count
 
 

@@ -155,8 +155,22 @@ def read_trace(path: Path) -> Iterator[Arrival]:
     """Reads a CSV with the columns arrival_s, prompt_tokens and output_tokens, row by row.
 
     Raises:
-        InvalidLoadError: A column is missing, a value is no number, or time runs backwards.
+        InvalidLoadError: It cannot be read, a column is missing, a value is no number, or time runs
+            backwards.
     """
+    try:
+        yield from _arrivals(path)
+    except OSError as error:
+        raise InvalidLoadError(f"{path} cannot be read: {error.strerror}") from error
+    except InvalidLoadError:
+        raise
+    except ValueError as error:
+        raise InvalidLoadError(f"{path} is not UTF-8 text: save it as a CSV in UTF-8") from error
+    except csv.Error as error:
+        raise InvalidLoadError(f"{path} is no CSV file ({error})") from error
+
+
+def _arrivals(path: Path) -> Iterator[Arrival]:
     columns = ("arrival_s", "prompt_tokens", "output_tokens")
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = csv.DictReader(file)
