@@ -38,6 +38,11 @@ test-engine: setup ## Test against the real vLLM on CPU (installs 6 GB; half an 
 test-soak: setup ## Watch ten minutes of steady state: nothing but the Lease is written
 	@RIDGELINE_SOAK_SECONDS=600 $(BIN)/python -m pytest tests/e2e/test_steady_state.py -q
 
+.PHONY: test-soak-day
+test-soak-day: setup ## Play a day of traffic, people and faults in simulated time (ten minutes); write the table
+	@$(BIN)/python -m tests.soak $(SOAK_ARGS)
+	@$(BIN)/python -m tests.tools.soak_table docs/reliability.md
+
 .PHONY: test-scenarios
 test-scenarios: setup ## Roll into what looks well and is not, on a real cluster (a few minutes)
 	@RIDGELINE_SCENARIOS=1 $(BIN)/python -m pytest tests/e2e/test_e2e_scenarios.py -q $(TEST_ARGS)
