@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -123,7 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def measure(replicas: int, cycles: int) -> Outcome:
     """Measure everything."""
-    bodies = answers(replicas)
+    bodies = answers(pod_names(replicas))
     ticks = asyncio.run(read_cycles(bodies, replicas, cycles))
     bare = {name: bare_decoding(bodies, decode, cycles) for name, decode in DECODERS.items()}
     decoder = min(bare, key=lambda name: bare[name])
@@ -188,7 +188,7 @@ def bare_decoding(
 
 async def queries_per_tick(servings: int) -> float:
     """How many queries a tick asks in the mean, for so many servings."""
-    reader, client = reader_of(answers(servings * 2))
+    reader, client = reader_of(answers(pod_names(servings * 2)))
     for tick in range(TICKS_PER_CYCLE):
         await reader.read(NOW + tick * TICK_SECONDS)
     return client.asked / TICKS_PER_CYCLE
@@ -223,19 +223,17 @@ def _resident_kib(field: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
 
 
-def pod_names(replicas: int) -> list[tuple[str, str]]:
-    """Namespace and name of every Pod, names as a Deployment gives them."""
-    return [
-        (f"team-{n // REPLICAS_PER_SERVING % 20}", f"serving-{n // REPLICAS_PER_SERVING}-{n:010x}")
-        for n in range(replicas)
-    ]
+def pod_names(replicas: int, each: int = REPLICAS_PER_SERVING) -> list[tuple[str, str]]:
+    """Namespace and name of every Pod, so many of each serving; names as a Deployment gives them."""
+    return [(f"team-{n // each % 20}", f"serving-{n // each}-{n:010x}") for n in range(replicas)]
 
 
-def answers(replicas: int) -> dict[str, bytes]:
+def answers(
+    pods: list[tuple[str, str]], *, names: Iterable[str] = REGISTRY, seed: int = SEED
+) -> dict[str, bytes]:
     """What Prometheus sends for each query, labels in its order and numbers in its length."""
-    random_numbers = random.Random(SEED)
-    pods = pod_names(replicas)
-    return {name: _answer(name, pods, random_numbers) for name in REGISTRY}
+    random_numbers = random.Random(seed)
+    return {name: _answer(name, pods, random_numbers) for name in names}
 
 
 def _answer(name: str, pods: list[tuple[str, str]], numbers: random.Random) -> bytes:

@@ -1,10 +1,14 @@
-"""What a tick costs at scale: CPU of deciding every serving, beside decoding the answers alone.
+"""What a tick costs at scale: reading, joining and deciding, beside decoding the answers alone.
 
-    python -m benchmarks.tick [--servings 1000] [--replicas 20] [--rounds 3] [--strategy Goodput]
-                              [--json]
+    python -m benchmarks.tick [--servings 100,200,500,1000] [--replicas 20] [--cycles 2]
+                              [--strategy Goodput] [--json]
 
-Both are measured in one process, turn by turn, and the ratio of the medians is what counts: the
-machine cancels out. The answers are what Prometheus would send for the five fast queries.
+A cycle is five ticks: the fast queries in each, the slow ones in one of them. All is measured in
+one process, turn by turn, in CPU time: reading (`TelemetryReader.read`) and a pass over every
+serving; the same passes with nothing kept from one to the next (`Options.remember`), which is what
+being incremental saves; and decoding the same bytes with the faster of two decoders into plain
+Python objects. Of two means of one process the machine cancels out, so the ratio counts. Numbers
+differ from tick to tick as those of a steady load do.
 """
 
 from __future__ import annotations
@@ -12,262 +16,203 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import statistics
 import time
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 
-from ridgeline.cluster.objects import DeploymentObject, PodObject, ServingObject
-from ridgeline.cluster.store import WatchStore
+from benchmarks.telemetry import (
+    DECODERS,
+    GOAL_RATIO,
+    GOAL_SECONDS,
+    NOW,
+    TICK_SECONDS,
+    TICKS_PER_CYCLE,
+    answers,
+    pod_names,
+    reader_of,
+)
+from benchmarks.tick_fleet import STRATEGIES, NoTargets, SilentReports, fleet
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import AlwaysLeader
 from ridgeline.controller.reconciler import Reconciler
-from ridgeline.engine.container import Container, EnvItem
-from ridgeline.policy.facts import EngineFacts
+from ridgeline.telemetry.queries import FAST, SLOW
 from ridgeline.telemetry.snapshot import TelemetrySnapshot
 
-NOW = 1_800_000_000.0
-TICK = 15.0
-FAST_QUERIES = 5
-STRATEGIES = ("Fixed", "Goodput")
-EAGLE = {"name": "eagle", "method": "Eagle", "model": "org/head", "numSpeculativeTokens": 4}
-SPEC: dict[str, Any] = {
-    "mode": "Automatic",
-    "profiles": [EAGLE, {"name": "none", "method": "Disabled"}],
-    "accelerator": "h100-sxm",
-}
-CUTOFFS: dict[str, dict[str, Any]] = {
-    "Fixed": {"ranges": [{"profile": "eagle", "upToConcurrency": 20}, {"profile": "none"}]},
-    "Goodput": {"strategy": "Goodput"},
-}
-CONFIG = '{"method":"eagle","model":"org/head","num_speculative_tokens":4}'
-
-
-class SilentReports:
-    """Keeps statuses as the API server would, and sends no Events."""
-
-    def __init__(self) -> None:
-        self.writes = 0
-
-    async def apply_status(self, serving: ServingObject, status: Any) -> ServingObject:
-        self.writes += 1
-        version = str(int(serving.resource_version) + 1)
-        return replace(serving, status=dict(status), resource_version=version)
-
-    async def send_event(self, serving: ServingObject, event: Any, now: float) -> None:
-        self.writes += 1
-
-
-class NoTargets:
-    """Refuses to be called: a fleet at rest writes nothing."""
-
-    async def read(self, namespace: str, name: str) -> DeploymentObject:
-        raise AssertionError("a fleet at rest reads no target")
-
-    async def apply(self, write: Any, *, dry_run: bool = False) -> DeploymentObject:
-        raise AssertionError("a fleet at rest writes no target")
-
-    async def release(self, deployment: Any, *, exact: bool = False) -> DeploymentObject:
-        raise AssertionError("a fleet at rest lets nothing go")
+GOAL_EXPONENT = 1.05
+WARM_CYCLES = 2
+"""The first passes write every status, and learn from a window."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Seconds of CPU; `ratio` is deciding ÷ decoding."""
+    """Mean seconds of CPU per tick.
+
+    Attributes:
+        servings: How many there are.
+        replicas: Of each.
+        read_seconds: Decoding the answers and joining them by engine.
+        decide_seconds: A pass over every serving.
+        from_scratch_seconds: The same passes with nothing kept.
+        bare_decoding_seconds: Decoding the same answers and doing nothing.
+        ratio_to_bare_decoding: Reading and deciding, divided by that.
+        writes_at_rest: Statuses and Events in all measured ticks.
+        strategy: Of every serving.
+    """
 
     servings: int
     replicas: int
+    read_seconds: float
     decide_seconds: float
-    decode_seconds: float
-    ratio: float
+    from_scratch_seconds: float
+    bare_decoding_seconds: float
+    ratio_to_bare_decoding: float
     writes_at_rest: int
     strategy: str
+
+    @property
+    def seconds(self) -> float:
+        """The whole tick."""
+        return self.read_seconds + self.decide_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """CPU seconds of each tick, by what they went into."""
+
+    by_kind: dict[str, list[float]] = field(default_factory=dict)
+
+    @contextmanager
+    def on(self, kind: str) -> Iterator[None]:
+        began = time.process_time()
+        yield
+        self.by_kind.setdefault(kind, []).append(time.process_time() - began)
+
+    def mean(self, kind: str) -> float:
+        return statistics.fmean(self.by_kind[kind])
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, prog="benchmarks.tick")
-    parser.add_argument("--servings", type=int, default=1000)
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.tick",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--servings", default="100,200,500,1000")
     parser.add_argument("--replicas", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cycles", type=int, default=2)
     parser.add_argument("--strategy", choices=STRATEGIES, default="Goodput")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args(arguments)
-    outcome = asyncio.run(measure(chosen.servings, chosen.replicas, chosen.rounds, chosen.strategy))
+    sizes = [int(each) for each in chosen.servings.split(",")]
+    outcomes = [
+        asyncio.run(measure(each, chosen.replicas, chosen.cycles, chosen.strategy))
+        for each in sizes
+    ]
+    exponent = growth(outcomes)
     if chosen.json:
-        print(json.dumps(asdict(outcome)))
-        return 0
-    print(
-        f"{outcome.servings} servings × {outcome.replicas} replicas, {outcome.strategy}: deciding "
-        f"a tick takes {outcome.decide_seconds:.2f} s of CPU, decoding its five answers "
-        f"{outcome.decode_seconds:.2f} s (× {outcome.ratio:.2f}); "
-        f"writes at rest: {outcome.writes_at_rest}"
-    )
+        told = {"growth_exponent": exponent, "sizes": [asdict(each) for each in outcomes]}
+        print(json.dumps(told))
+    else:
+        print(table(outcomes, exponent))
     return 0
 
 
-async def measure(servings: int, replicas: int, rounds: int, strategy: str) -> Outcome:
-    """Measure deciding and decoding turn by turn."""
-    store = fleet(servings, replicas, strategy)
-    reports = SilentReports()
-    reconciler = Reconciler(
-        store=store,
-        targets=NoTargets(),
-        reports=reports,
-        leader=AlwaysLeader(),
-        options=Options(stale_after_seconds=60.0, max_concurrent_rolls=3),
-        metrics=OperatorMetrics(),
-    )
-    snapshot = reading(servings, replicas)
-    text = answer(servings, replicas)
-    keys = [(each.namespace, each.name) for each in store.servings.all()]
-    for first in range(3):  # the first passes write every status, and learn from a window
-        await tick(reconciler, keys, replace(snapshot, taken_at=NOW + first * TICK))
-    reports.writes = 0
-    decide, decode = [], []
-    for number in range(rounds):
-        now = NOW + (3 + number) * TICK
-        current = replace(snapshot, taken_at=now, answered_at=now)
-        began = time.process_time()
-        await tick(reconciler, keys, current)
-        decide.append(time.process_time() - began)
-        began = time.process_time()
-        for _ in range(FAST_QUERIES):
-            json.loads(text)
-        decode.append(time.process_time() - began)
-    took, bare = statistics.median(decide), statistics.median(decode)
+class Fleet:
+    """A fleet at rest and the operator's passes over it."""
+
+    def __init__(self, servings: int, replicas: int, strategy: str, *, remember: bool) -> None:
+        store, around = fleet(servings, replicas, strategy)
+        self.reports = SilentReports()
+        self.keys = [(each.namespace, each.name) for each in store.servings.all()]
+        self.reconciler = Reconciler(
+            store=store,
+            targets=NoTargets(),
+            reports=self.reports,
+            leader=AlwaysLeader(),
+            options=Options(stale_after_seconds=60.0, max_concurrent_rolls=3, remember=remember),
+            metrics=OperatorMetrics(),
+            around=around,
+        )
+
+    async def look(self, snapshot: TelemetrySnapshot) -> None:
+        """Make a pass over every serving at the moment of a reading."""
+        for key in self.keys:
+            await self.reconciler.reconcile(key, lambda _: snapshot, snapshot.taken_at)
+
+
+async def measure(servings: int, replicas: int, cycles: int, strategy: str) -> Outcome:
+    """Measure everything of one size, turn by turn."""
+    pods = pod_names(servings * replicas, replicas)
+    first, second = answers(pods), answers(pods, names=FAST, seed=7)
+    reader, client = reader_of(first)
+    kept = Fleet(servings, replicas, strategy, remember=True)
+    anew = Fleet(servings, replicas, strategy, remember=False)
+    spent = Spent()
+    for tick in range((WARM_CYCLES + cycles) * TICKS_PER_CYCLE):
+        if tick == WARM_CYCLES * TICKS_PER_CYCLE:
+            spent, kept.reports.writes = Spent(), 0
+        client.bodies = bodies = {**first, **second} if tick % 2 else first
+        with spent.on("read"):
+            snapshot = await reader.read(NOW + tick * TICK_SECONDS)
+        with spent.on("decide"):
+            await kept.look(snapshot)
+        with spent.on("anew"):
+            await anew.look(snapshot)
+        slow = tick % TICKS_PER_CYCLE == 0
+        for name, decode in DECODERS.items():
+            with spent.on(name):
+                for query in (*FAST, *(SLOW if slow else ())):
+                    decode(bodies[query])
+    bare = min(map(spent.mean, DECODERS))
     return Outcome(
         servings=servings,
         replicas=replicas,
-        decide_seconds=took,
-        decode_seconds=bare,
-        ratio=took / bare,
-        writes_at_rest=reports.writes,
+        read_seconds=spent.mean("read"),
+        decide_seconds=spent.mean("decide"),
+        from_scratch_seconds=spent.mean("anew"),
+        bare_decoding_seconds=bare,
+        ratio_to_bare_decoding=(spent.mean("read") + spent.mean("decide")) / bare,
+        writes_at_rest=kept.reports.writes,
         strategy=strategy,
     )
 
 
-async def tick(
-    reconciler: Reconciler, keys: list[tuple[str, str]], snapshot: TelemetrySnapshot
-) -> None:
-    """Make a pass over every serving at the moment of a reading."""
-    for key in keys:
-        await reconciler.reconcile(key, lambda _: snapshot, snapshot.taken_at)
+def growth(outcomes: Sequence[Outcome]) -> float | None:
+    """Exponent of a tick's seconds over servings: the slope of logarithms, by least squares."""
+    if len(outcomes) < 2:
+        return None
+    xs = [math.log(each.servings) for each in outcomes]
+    return statistics.linear_regression(xs, [math.log(each.seconds) for each in outcomes]).slope
 
 
-def fleet(servings: int, replicas: int, strategy: str) -> WatchStore:
-    """A store full of servings at rest, each with its Deployment and Pods."""
-    store = WatchStore()
-    container = Container(
-        name="vllm",
-        args=("meta-llama/Llama-3.1-8B-Instruct", "--speculative-config=$(SPECULATION_CONFIG)"),
-        env=(EnvItem(name="SPECULATION_CONFIG", value=CONFIG),),
-        has_env_from=True,
-    )
-    for number in range(servings):
-        name, namespace = f"serving-{number}", f"team-{number % 20}"
-        store.put_serving(
-            ServingObject(
-                namespace=namespace,
-                name=name,
-                uid=f"s{number}",
-                generation=1,
-                resource_version="1",
-                created_at=NOW - 86_400,
-                deleting=False,
-                spec={**SPEC, "cutoff": CUTOFFS[strategy], "targetRef": {"name": name}},
-                status={},
-            )
-        )
-        store.put_deployment(
-            DeploymentObject(
-                namespace=namespace,
-                name=name,
-                uid=f"d{number}",
-                generation=2,
-                resource_version="2",
-                deleting=False,
-                replicas=replicas,
-                paused=False,
-                template_profile="eagle",
-                containers=(container,),
-                marker=None,
-                observed_generation=2,
-                current_replicas=replicas,
-                updated_replicas=replicas,
-                ready_replicas=replicas,
-                available_replicas=replicas,
-                progress_deadline_exceeded=False,
-            )
-        )
-        for pod in range(replicas):
-            store.put_pod(
-                PodObject(
-                    namespace=namespace,
-                    name=f"{name}-{pod}",
-                    uid=f"p{number}-{pod}",
-                    resource_version="3",
-                    deployment=name,
-                    profile="eagle",
-                    ready_since=NOW - 3600,
-                    deleting=False,
-                )
-            )
-    return store
-
-
-def reading(servings: int, replicas: int) -> TelemetrySnapshot:
-    """What telemetry knows of that fleet: quiet, complete, fresh."""
-    engine = EngineFacts(
-        engine="0",
-        age_seconds=5.0,
-        decode_concurrency=8.0,
-        request_steps_per_second=80.0,
-        generated_tokens_per_second=170.0,
-        acceptance_length=2.1,
-        step_seconds=0.1,
-        tpot_seconds=0.05,
-        drafts_per_second=80.0,
-        drafted_share=1.0,
-        acceptance=(0.6, 0.33, 0.12, 0.05),
-        prompt_tokens_per_second=60.0,
-        mean_prompt_tokens=400.0,
-        mean_output_tokens=250.0,
-        waiting=0.0,
-        waiting_for_capacity=0.0,
-        queue_seconds_per_second=0.0,
-        preemptions_per_second=0.0,
-    )
-    return TelemetrySnapshot(
-        endpoint="default",
-        taken_at=NOW,
-        window_seconds=120.0,
-        answered_at=NOW,
-        engines={
-            (f"team-{number % 20}", f"serving-{number}-{pod}"): (engine,)
-            for number in range(servings)
-            for pod in range(replicas)
-        },
-    )
-
-
-def answer(servings: int, replicas: int) -> str:
-    """One answer of Prometheus for that fleet."""
-    result = [
-        {
-            "metric": {
-                "namespace": f"team-{number % 20}",
-                "pod": f"serving-{number}-{pod}",
-                "engine": "0",
-            },
-            "value": [NOW, "8.123456789"],
-        }
-        for number in range(servings)
-        for pod in range(replicas)
+def table(outcomes: Sequence[Outcome], exponent: float | None) -> str:
+    """The outcomes for a person."""
+    lines = [
+        "CPU seconds a tick, mean of five; the last three columns in units of bare decoding",
+        f"{'servings':>8} {'bare':>7} {'read':>7} {'decide':>7} {'tick':>7} "
+        f"{'anew':>7} {'tick':>6} {'anew':>6} {'writes':>6}",
     ]
-    data = {"resultType": "vector", "result": result}
-    return json.dumps({"status": "success", "data": data})
+    for each in outcomes:
+        bare, anew = each.bare_decoding_seconds, each.read_seconds + each.from_scratch_seconds
+        lines.append(
+            f"{each.servings:8} {bare:7.3f} {each.read_seconds:7.3f} {each.decide_seconds:7.3f} "
+            f"{each.seconds:7.3f} {anew:7.3f} {each.ratio_to_bare_decoding:6.2f} "
+            f"{anew / bare:6.2f} {each.writes_at_rest:6}"
+        )
+    last = outcomes[-1]
+    lines.append(
+        f"{last.servings} servings × {last.replicas} replicas, {last.strategy}: {last.seconds:.2f} "
+        f"s (goal {GOAL_SECONDS:g}), {last.ratio_to_bare_decoding:.2f} × bare decoding (goal "
+        f"{GOAL_RATIO:g}); `anew` keeps nothing from pass to pass"
+    )
+    if exponent is not None:
+        lines.append(f"growth exponent {exponent:.2f} (goal {GOAL_EXPONENT:g})")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
