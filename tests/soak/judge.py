@@ -7,7 +7,8 @@ What it holds every moment to:
 - no roll of a target begins before the one before it has ended, except to put back what was there;
 - no roll begins that was not announced in the serving's status, and none is announced while
   telemetry tells nothing;
-- never more rolls than the budget allows, and no more of one serving in a day than its own bound;
+- never more rolls than the budget allows, no more of one serving in a day than its own bound, and
+  no order that is obeyed for ever;
 - every status is finite, and what the CRD allows.
 """
 
@@ -28,6 +29,10 @@ DAY: Final = 86_400.0
 
 BLIND_AFTER_SECONDS: Final = 45.0
 """A tick, a slow call or two: what was read before that is older than the operator may act on."""
+
+ROLLS_PER_DEED: Final = 3
+"""An order is obeyed once; what fails for others' sake (a write that is lost, a template that
+somebody edits meanwhile) is begun anew."""
 
 MOST_FOUND: Final = 20
 
@@ -83,6 +88,8 @@ class Judge:
     writes: dict[str, int] = field(default_factory=dict)
     largest_status: int = 0
     by_others: dict[str, float] = field(default_factory=dict)
+    _deeds: dict[str, int] = field(default_factory=dict)
+    _ordered: dict[str, int] = field(default_factory=dict)
     _played: dict[str, Played] = field(default_factory=dict)
     _begun: dict[str, deque[float]] = field(default_factory=dict)
     _blind_since: float | None = None
@@ -156,6 +163,11 @@ class Judge:
     def interfered(self, name: str) -> None:
         """Take note that somebody else changes a target's fields on purpose."""
         self.by_others[name] = self.cluster.now
+        self.asked_for(name)
+
+    def asked_for(self, name: str) -> None:
+        """Take note that a person did something from which an ordered roll may follow."""
+        self._deeds[name] = self._deeds.get(name, 0) + 1
 
     def jumped(self, seconds: float) -> None:
         """Take note that the clock of the operators jumped."""
@@ -192,6 +204,14 @@ class Judge:
             return
         if asking.forced_profile is None:
             self._count_switch(asking)
+        else:
+            self._count_ordered(asking)
+
+    def _count_ordered(self, asking: ServingObject) -> None:
+        """Count an ordered roll: it may fail and be tried anew, but not for ever."""
+        made = self._ordered[asking.name] = self._ordered.get(asking.name, 0) + 1
+        if made > ROLLS_PER_DEED * (self._deeds.get(asking.name, 0) + 1):
+            self.report(f"{asking.name} was rolled {made} times by order, again and again")
 
     def _count_switch(self, asking: ServingObject) -> None:
         now, begun = self.cluster.now, self._begun.setdefault(asking.uid, deque())

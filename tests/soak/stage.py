@@ -213,6 +213,7 @@ class Stage:
 
     def edit(self, name: str, **fields: Any) -> None:
         """Edit a serving's spec; `None` takes a field out."""
+        self.judge.asked_for(name)
         with contextlib.suppress(NotFoundError):
             wanted = {**self.cluster.serving(name).spec, **fields}
             spec = {key: value for key, value in wanted.items() if value is not None}
@@ -220,26 +221,31 @@ class Stage:
 
     def mean_again(self, name: str) -> None:
         """Put a serving's spec back to what its owner means."""
+        self.judge.asked_for(name)
         with contextlib.suppress(NotFoundError):
             self.cluster.edit_serving(name, copy.deepcopy(self.plans[name].spec))
 
     def force(self, name: str, profile: str | None) -> None:
         """Order a profile by the annotation, or take the order back."""
+        self.judge.asked_for(name)
         with contextlib.suppress(NotFoundError):
             self.cluster.force(name, profile)
 
     def delete_serving(self, name: str) -> None:
         """Delete a serving."""
+        self.judge.asked_for(name)
         with contextlib.suppress(NotFoundError):
             self.cluster.delete_serving(name)
 
     def create_serving(self, name: str) -> None:
         """Create a serving as it is meant, unless it is there."""
+        self.judge.asked_for(name)
         if ("default", name) not in self.cluster._servings:
             self.cluster.create_serving(name, copy.deepcopy(self.plans[name].spec))
 
     def delete_target(self, name: str) -> None:
         """Delete a target."""
+        self.judge.asked_for(name)
         with contextlib.suppress(NotFoundError):
             self.cluster.delete_deployment(name)
 

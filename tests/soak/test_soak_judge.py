@@ -153,6 +153,15 @@ def _too_many_switches(stage: Stage) -> None:
         stage.judge.look()
 
 
+def _obeyed_for_ever(stage: Stage) -> None:
+    stage.force("aya", "eagle2")
+    for number in range(9):
+        config = "" if number % 2 else EAGLE
+        _send(stage, _apply(stage, profile=f"p{number}", config=config))
+        stage.advance(600.0)
+        stage.judge.look()
+
+
 def _blind(stage: Stage) -> None:
     stage.lie("error", "aya")
     stage.judge.look()
@@ -193,6 +202,7 @@ def _empty_event(stage: Stage) -> None:
         (_second_roll, "begins while another of it is under way"),
         (_beyond_budget, "beyond the budget"),
         (_too_many_switches, "times in a day"),
+        (_obeyed_for_ever, "by order, again and again"),
         (_blind, "is decided, blind for"),
         (_given_up, "are given up while its serving goes on"),
         (_not_finite, "is nan"),
