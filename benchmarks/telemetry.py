@@ -224,7 +224,7 @@ def _resident_kib(field: str) -> int:
 
 
 def pod_names(replicas: int, each: int = REPLICAS_PER_SERVING) -> list[tuple[str, str]]:
-    """Namespace and name of every Pod, so many of each serving; names as a Deployment gives them."""
+    """Namespace and name of every Pod, so many of each serving, named as by a Deployment."""
     return [(f"team-{n // each % 20}", f"serving-{n // each}-{n:010x}") for n in range(replicas)]
 
 
