@@ -68,7 +68,7 @@ lint: setup ## Check style, types, import contracts, generated files
 	@$(BIN)/python -m ridgeline.settings.document --check docs/reference/accelerators.md
 	@$(BIN)/python -m ridgeline.settings.model_document --check docs/reference/models.md
 	@$(BIN)/python -m ridgeline.settings.engine_contract_document --check docs/reference/engine-versions.md
-	@for page in reasons configuration metrics cli; do \
+	@for page in reasons configuration metrics cli alerts; do \
 	  $(BIN)/python -m tests.tools.$$page --check docs/reference/$$page.md || exit 1; done
 	@$(BIN)/python -m tests.tools.chart --check
 	@$(BIN)/python -m tests.tools.guard --check
@@ -85,7 +85,7 @@ crds: setup ## Generate crds/, the copies in chart and kustomize, and pages of d
 	@$(BIN)/python -m ridgeline.settings.document docs/reference/accelerators.md
 	@$(BIN)/python -m ridgeline.settings.model_document docs/reference/models.md
 	@$(BIN)/python -m ridgeline.settings.engine_contract_document docs/reference/engine-versions.md
-	@for page in reasons configuration metrics cli; do \
+	@for page in reasons configuration metrics cli alerts; do \
 	  $(BIN)/python -m tests.tools.$$page docs/reference/$$page.md || exit 1; done
 	@$(BIN)/python -m tests.tools.compared docs/concepts/compared.md
 	@$(BIN)/python -m tests.tools.chart

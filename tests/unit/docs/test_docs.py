@@ -22,7 +22,7 @@ from ridgeline.policy.conditions import NEEDS_A_PERSON
 from ridgeline.settings.config import parse_config
 from ridgeline.terms.names import SERVING_KIND
 from ridgeline.terms.reasons import Reason
-from tests.tools import cli, configuration, metrics, reasons
+from tests.tools import alerts, cli, configuration, metrics, reasons
 
 REPOSITORY = Path(__file__).parents[3]
 FOLDERS_OF_OTHERS = {".venv", ".cache", "node_modules", "shared"}
@@ -284,6 +284,7 @@ def test_a_configuration_is_shown() -> None:
         for tool, name in (
             (cli, "cli.md"),
             (configuration, "configuration.md"),
+            (alerts, "alerts.md"),
             (metrics, "metrics.md"),
             (reasons, "reasons.md"),
         )
