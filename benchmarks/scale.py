@@ -28,7 +28,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -52,16 +52,42 @@ from tests.scene.operator_process import OperatorProcess
 
 HEARTBEAT_SECONDS: Final = 300.0
 """How often a kubelet reports a node that has not changed."""
+SLOW_EVERY: Final = 5
+"""Ticks from one in which slow queries are asked to the next."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and write what was asked for."""
     parser = _parser()
     chosen = parser.parse_args(arguments)
+    settings = _settings(parser, chosen)
+    began = datetime.datetime.now(datetime.UTC)
+    sizes: list[Measured] = []
+    told: dict[str, Any] = {}
+    try:
+        for each in measure(settings, Progress()):
+            sizes.append(each)
+            if len(sizes) > 1:
+                # From the second on, so that a run that is cut short has told something.
+                told = document(sizes, surroundings(settings, began))
+                write(told, chosen.json, chosen.plot)
+    except ClusterError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(table(told))
+    return 0
+
+
+def _settings(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Settings:
     sizes = chosen.sizes or default_sizes(chosen.servings)
     if len(sizes) < 2 or sizes[0] < 1:
         parser.error("growth needs two different numbers of servings, each at least 1")
-    settings = Settings(
+    if chosen.ticks < 1 or chosen.ticks % SLOW_EVERY:
+        parser.error(f"--ticks {chosen.ticks}: slow queries come every {SLOW_EVERY} ticks")
+    scraped = min(chosen.scraped or sizes[-1], sizes[-1])
+    if chosen.live and scraped < sizes[-1]:
+        parser.error("--live needs every serving scraped: leave --scraped out")
+    return Settings(
         sizes=sizes,
         replicas=chosen.replicas,
         tick_seconds=chosen.tick_seconds,
@@ -70,21 +96,29 @@ def main(arguments: list[str] | None = None) -> int:
         ticks=chosen.ticks,
         quiet_ticks=chosen.quiet_ticks,
         live=chosen.live,
-        scraped=min(chosen.scraped or sizes[-1], sizes[-1]),
+        scraped=scraped,
     )
-    if settings.live and settings.scraped < sizes[-1]:
-        parser.error("--live needs every serving scraped: leave --scraped out")
-    try:
-        told = measure(settings, Progress())
-    except ClusterError as error:
-        print(error, file=sys.stderr)
-        return 1
-    if chosen.json:
-        chosen.json.write_text(json.dumps(told, indent=1) + "\n")
-    if chosen.plot:
-        chosen.plot.write_text(svg(chart(told)))
-    print(table(told))
-    return 0
+
+
+def write(told: dict[str, Any], to_json: Path | None, to_plot: Path | None) -> None:
+    """Write the document and the plot of what was measured so far."""
+    if to_json:
+        to_json.write_text(json.dumps(told, indent=1) + "\n")
+    if to_plot:
+        to_plot.write_text(svg(chart(told)))
+
+
+def surroundings(settings: Settings, began: datetime.datetime) -> dict[str, Any]:
+    """When, on what, and how it was measured."""
+    return {
+        "date": f"{began:%Y-%m-%d %H:%M} UTC",
+        "cores": os.cpu_count(),
+        "load_average": load_average(),
+        "answers": "live" if settings.live else "recorded",
+        "scraped": settings.scraped,
+        "tick_seconds": settings.tick_seconds,
+        "window_seconds": settings.window_seconds,
+    }
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -114,13 +148,12 @@ def default_sizes(servings: int) -> tuple[int, ...]:
     return tuple(sorted(each for each in parts if each > 0))
 
 
-def measure(settings: Settings, progress: Progress) -> dict[str, Any]:
-    """Measure every size; returns the document.
+def measure(settings: Settings, progress: Progress) -> Iterator[Measured]:
+    """Measure size after size.
 
     Raises:
         ClusterError: Something did not come up, or never came to rest.
     """
-    began = datetime.datetime.now(datetime.UTC)
     with (
         tempfile.TemporaryDirectory(prefix="ridgeline-scale-") as name,
         contextlib.ExitStack() as telemetry,
@@ -142,21 +175,12 @@ def measure(settings: Settings, progress: Progress) -> dict[str, Any]:
         recorded = None if settings.live else _recorded(running.url, settings, progress)
         if recorded is not None:
             telemetry.close()
-        sizes: list[Measured] = []
         for there, size in zip((0, *settings.sizes), settings.sizes, strict=False):
             grow(cluster, models, settings, there, size, progress)
             answers = Answers(running.url, None if recorded is None else recorded[size])
-            sizes.append(_measure_size(cluster, settings, size, answers, folder, progress))
-            progress.say(_line(sizes[-1]))
-    surroundings = {
-        "date": f"{began:%Y-%m-%d %H:%M} UTC",
-        "cores": os.cpu_count(),
-        "load_average": load_average(),
-        "answers": "live" if settings.live else "recorded",
-        "scraped": settings.scraped,
-        "tick_seconds": settings.tick_seconds,
-    }
-    return document(sizes, surroundings)
+            found = _measure_size(cluster, settings, size, answers, folder, progress)
+            progress.say(_line(found))
+            yield found
 
 
 def _line(measured: Measured) -> str:

@@ -5,7 +5,9 @@ import json
 import math
 import urllib.request
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +34,7 @@ from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.time_metrics import Phase
 from ridgeline.telemetry.parse import parse_answer
 from ridgeline.telemetry.queries import FAST, REGISTRY
+from tests.cluster.errors import ClusterError
 
 KEYS = {
     "cpu_seconds_per_tick",
@@ -156,10 +159,39 @@ def test_sizes_are_parts_of_the_largest() -> None:
     assert default_sizes(4) == (2, 4)
 
 
-def test_one_size_alone_tells_no_growth(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("--sizes 10", "two different numbers"),
+        ("--sizes 0,10", "at least 1"),
+        ("--ticks 7", "every 5 ticks"),
+        ("--live --scraped 10", "leave --scraped out"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_anything_is_brought_up(
+    given: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        main(["--sizes", "10"])
-    assert "two different numbers" in capsys.readouterr().err
+        main(given.split())
+    assert told in capsys.readouterr().err
+
+
+def test_what_is_measured_is_written_as_soon_as_it_tells_a_growth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "scale.json"
+
+    def cut_short(*_: object) -> Iterator[Measured]:
+        yield size(100)
+        assert not written.exists()
+        yield size(200)
+        raise ClusterError("out of memory")
+
+    monkeypatch.setattr("benchmarks.scale.measure", cut_short)
+    assert main(["--json", str(written), "--plot", str(tmp_path / "scale.svg")]) == 1
+    assert capsys.readouterr().err == "out of memory\n"
+    assert [each["servings"] for each in json.loads(written.read_text())["sizes"]] == [100, 200]
+    assert "decoding its answers alone" in (tmp_path / "scale.svg").read_text()
 
 
 def test_calls_that_only_touch_were_not_under_way_together() -> None:
@@ -198,7 +230,10 @@ def test_the_first_status_of_a_serving_is_the_first_that_was_taken() -> None:
     assert throttled(calls) == 1
 
 
-def test_the_lease_and_what_was_before_and_after_is_left_out_of_a_tick() -> None:
+def test_the_lease_and_what_was_before_and_after_is_left_out_of_a_tick(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("benchmarks.scale.bare_decoding", lambda *_: ("orjson", 1.0))
     ticks = Ticks(
         number=5,
         began=100.0,
@@ -221,6 +256,8 @@ def test_the_lease_and_what_was_before_and_after_is_left_out_of_a_tick() -> None
         settings, 2, Start(seconds=30.0, cpu_seconds=3.0), ticks, calls, {"up": b"[1]"}
     )
     assert found.cpu_seconds_per_tick == pytest.approx(0.4)
+    assert found.bare_decoding_seconds_per_tick == pytest.approx(0.2)
+    assert found.ratio_to_bare_decoding == pytest.approx(2.0)
     assert found.queries_per_tick == pytest.approx(10.0)
     assert found.api_calls_per_tick == pytest.approx(2 / 5)
     assert found.writes_at_steady_state == 1
