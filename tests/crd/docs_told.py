@@ -93,6 +93,7 @@ COMMANDS_EXEMPT: Final = (
     Exempt(
         page=".*", what=r"kubectl logs -n inference -f", why="a node that runs Pods, with a GPU"
     ),
+    Exempt(page=HOW_TO + "explain.md", what=r"kubectl port-forward", why="a node that runs Pods"),
     Exempt(page=HOW_TO + "helm.md", what=r"helm upgrade", why="the reader's own chart"),
     Exempt(page=HOW_TO + "parents.md", what=r"helm upgrade", why="an installed release"),
     Exempt(page=HOW_TO + "monitoring.md", what=r"helm test", why="a node that runs Pods"),

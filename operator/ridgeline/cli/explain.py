@@ -1,6 +1,7 @@
 """`kubectl ridgeline explain`: what a serving does, and why."""
 
 import asyncio
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -23,6 +24,7 @@ from ridgeline.controller.explain import Explanation
 from ridgeline.controller.explain import explain as explain_serving
 from ridgeline.controller.explain_operator import OperatorPlace
 from ridgeline.telemetry.endpoint import Endpoint
+from ridgeline.telemetry.queries import FAST
 from ridgeline.telemetry.reader import TelemetryReader
 
 
@@ -80,9 +82,11 @@ async def _explain(
     try:
         async with connected(kubeconfig, namespace) as (api, where):
             try:
-                return await explain_serving(api, where, name, reader, system_clock(), place)
+                found = await explain_serving(api, where, name, reader, system_clock(), place)
             except NotFoundError as error:
                 raise no_serving(where, name) from error
+            asked = () if reader is None else tuple((each, reader.promql[each]) for each in FAST)
+            return replace(found, asked=asked)
     finally:
         if reader is not None:
             await reader.close()

@@ -28,6 +28,7 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
         "notDecided": list(explanation.decision) if explanation.decided is None else None,
         "facts": _facts(explanation.facts),
         "remembered": _facts(explanation.remembered) if explanation.live is not None else None,
+        "queries": [{"name": name, "promql": promql} for name, promql in explanation.asked],
         "concurrency": explanation.concurrency,
         "cutoffTable": list(explanation.table),
         "settings": [

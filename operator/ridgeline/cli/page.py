@@ -59,11 +59,15 @@ def _more(explanation: Explanation) -> Iterator[RenderableType]:
     """Give what a wide page has beyond the usual one."""
     if explanation.ladder:
         title, *rows = explanation.ladder
-        about = "Speed-up of each profile by requests in decode per engine"
+        about = "Speed-up by requests in decode per engine"
         yield from (Text(), lines_table(about, title, rows))
+    if explanation.asked:
+        asked = [(name, " ".join(promql.split())) for name, promql in explanation.asked]
+        yield from (Text(), lines_table("Asked of Prometheus", ("signal", "PromQL"), asked))
     conditions = _condition_ages(explanation)
     if conditions:
-        table = lines_table("Conditions, and how old they are", ("type", "age"), conditions)
+        columns = ("type", "status", "reason", "age")
+        table = lines_table("Conditions, and how old they are", columns, conditions)
         yield from (Text(), table)
     remembered = _fact_rows(explanation.remembered)
     if explanation.live is not None:
@@ -76,15 +80,15 @@ def _more(explanation: Explanation) -> Iterator[RenderableType]:
 _UNASKED: Final = "not known without its own answer"
 
 
-def _condition_ages(explanation: Explanation) -> list[tuple[str, str]]:
+def _condition_ages(explanation: Explanation) -> list[tuple[str, ...]]:
     """Return how long each condition has been as it is; none without a moment to count from."""
     at = explanation.looked_at
-    found = []
+    found: list[tuple[str, ...]] = []
     for each in explanation.serving.status.get("conditions") or ():
         since = each.get("lastTransitionTime")
         if at is not None and isinstance(since, str):
             age = duration(max(0.0, at - epoch_seconds(since)))
-            found.append((str(each.get("type")), age))
+            found.append((*(str(each.get(key)) for key in ("type", "status", "reason")), age))
     return found
 
 

@@ -69,6 +69,7 @@ class Explanation:
         live: The operator's own answer, `None` where it was not asked or could not be.
         without: Why there is none, where it was asked.
         looked_at: Epoch seconds of the look.
+        asked: Name and PromQL of the signals that this look asked a Prometheus for.
     """
 
     serving: ServingObject
@@ -90,6 +91,7 @@ class Explanation:
     live: Live | None = None
     without: str | None = None
     looked_at: float | None = None
+    asked: tuple[tuple[str, str], ...] = ()
 
     @property
     def live_counts(self) -> bool:
