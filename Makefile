@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RELEASE := .venv-release/bin
 SOAK_SECONDS ?= 120
+LEADERS_SECONDS ?= 3600
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast test-engine test-soak lint format crds docs site lock bench clean
@@ -56,6 +57,11 @@ test-faults: setup ## Strike every fault at every step of a roll on a real clust
 test-bad-day: setup ## Strike an API server, Prometheus and machine that fail in every other way (half an hour); write the table
 	@$(BIN)/python -m tests.faults.day
 	@$(BIN)/python -m tests.tools.bad_day_table docs/reliability.md
+
+.PHONY: test-leaders
+test-leaders: setup ## Stop and kill two operators for an hour (LEADERS_SECONDS), an observer beside them; write the table
+	@$(BIN)/python -m tests.leaders --seconds $(LEADERS_SECONDS) $(if $(LEADERS_SEED),--seed $(LEADERS_SEED))
+	@$(BIN)/python -m tests.tools.leaders_table docs/reliability.md
 
 lint: setup ## Check style, types, import contracts, generated files
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }

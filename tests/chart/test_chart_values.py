@@ -110,6 +110,6 @@ def test_every_value_is_told_with_its_default() -> None:
 def test_the_page_tells_what_config_takes() -> None:
     text = page((CHART / "values.yaml").read_text(), json.loads(tool.SCHEMA.read_text()))
     assert "| `tickSeconds` | `15.0` |" in text
-    assert "| `lease.durationSeconds` | `15` |" in text
+    assert "| `lease.durationSeconds` | `12` |" in text
     assert "| `url` | required |" in text
     assert "| `port` |" not in text

@@ -69,17 +69,17 @@ class Outcome:
 class Play:
     """Does things to the operators of a stage and to what they look after."""
 
-    def __init__(self, stage: Stage, seed: int) -> None:
+    def __init__(self, stage: Stage, seed: int, *, canary: bool = True) -> None:
         self.outcome = Outcome()
         self._stage = stage
         self._random = random.Random(seed)
         self._changes: Counter[str] = Counter()
         self._scenes = {
-            f"s{number}": bare(
-                stage.namespace, f"s{number}", **({"rollout": _CANARY} if number == 0 else {})
-            )
-            for number in range(SERVINGS)
+            name: bare(stage.namespace, name)
+            for name in (f"s{number}" for number in range(SERVINGS))
         }
+        if canary:
+            self._scenes["s0"] = bare(stage.namespace, "s0", rollout=_CANARY)
         self._blind_until: float | None = None
         self._tail = Tail(stage.log)
 
@@ -136,14 +136,14 @@ class Play:
     # What happens around the operators.
 
     def _change(self) -> None:
-        for name in self._random.sample(sorted(self._scenes), self._random.randint(0, 2)):
+        for name in self._random.sample(sorted(self._scenes), self._random.randint(1, 3)):
             self._changes[name] += 1
             if self._changes[name] > _SWITCHES:
                 self._changes[name] = 0
                 self._make_anew(name)
             else:
                 self._random.choice((self._turn_load, self._turn_table, self._edit_profile))(name)
-        if self._blind_until is None and self._random.random() < 0.1:
+        if self._blind_until is None and self._random.random() < 0.04:
             self.outcome.changes["telemetry off"] += 1
             self._blind_until = time.monotonic() + self._random.uniform(15.0, 40.0)
             self._stage.blind(off=True)
@@ -239,14 +239,20 @@ class Play:
         time.sleep(seconds)
 
 
-def play(cluster: Cluster, *, seconds: float, seed: int) -> Outcome:
+def play(cluster: Cluster, *, seconds: float, seed: int, canary: bool = True) -> Outcome:
     """Let two operators have a bad time, and return what came of it.
+
+    Args:
+        cluster: Where.
+        seconds: How long.
+        seed: Of what happens. The operators go their own pace: no two runs are the same.
+        canary: Whether one of the servings is rolled behind a canary, which takes minutes.
 
     Raises:
         RuntimeError: The observer ended before it was told to.
     """
     with staged(cluster, max_rolls=MAX_ROLLS) as stage, _observed(stage) as report:
-        course = Play(stage, seed)
+        course = Play(stage, seed, canary=canary)
         stage.both_ready()
         course.put()
         course.run(seconds)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.leaders.allowed import LEASES
+from tests.leaders.allowed import EVENTS, LEASES
 from tests.leaders.audit import Entry, epoch_of
 from tests.leaders.rules import Kind, Rules, Violation, broken
 
@@ -29,7 +29,15 @@ class _Held:
 
 
 class Holders:
-    """Follows the Lease; entries must come in the order of the store."""
+    """Follows the Lease; entries must come in the order of the store.
+
+    An Event decides nothing: it tells what its sender has written before, and is as true when it
+    comes late. Such ones are counted.
+
+    Attributes:
+        takeovers: How often another than before came to hold the Lease.
+        late_events: Events of one who did not hold the Lease any more.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -37,6 +45,7 @@ class Holders:
         self._past: deque[_Held] = deque(maxlen=_KEPT)
         self._last_holder: str | None = None
         self.takeovers = 0
+        self.late_events = 0
 
     def see(self, entry: Entry) -> Iterator[Violation]:
         """Follow a write of the Lease, or judge another write of the operators."""
@@ -44,7 +53,11 @@ class Holders:
             if entry.key == self._rules.lease and entry.stored:
                 self._follow(entry)
         elif self._rules.ours(entry) and entry.code < 300:
-            yield from self._judge(entry)
+            found = tuple(self._judge(entry))
+            if entry.resource != EVENTS:
+                yield from found
+            else:
+                self.late_events += bool(found)
 
     def _follow(self, entry: Entry) -> None:
         spec = entry.answer.get("spec") or {}

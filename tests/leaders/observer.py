@@ -52,6 +52,7 @@ class Observer:
         found = [violation for entry in entries for violation in self._look(entry)]
         self.report.violations += found
         self.report.rolls, self.report.takeovers = self._rolls.begun, self._holders.takeovers
+        self.report.late_events = self._holders.late_events
         return found
 
     def _look(self, entry: Entry) -> Iterator[Violation]:

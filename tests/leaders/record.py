@@ -28,6 +28,7 @@ def run_of(outcome: Outcome, *, date: str, seed: int, seconds: float) -> Run:
         "rolls": seen["rolls"],
         "writes": dict(sorted(seen["writes"].items())),
         "refused": seen["refused"],
+        "late_events": seen["late_events"],
         "requests": seen["entries"],
         "violations": seen["violations"],
         "stuck": outcome.stuck,

@@ -82,6 +82,7 @@ class Report:
         refused: Writes of the operators that were refused because something had changed (409).
         rolls: Rolls that were begun.
         takeovers: How often another than before came to hold the Lease.
+        late_events: Events of one who did not hold the Lease any more.
         violations: Rules that were broken.
     """
 
@@ -90,4 +91,5 @@ class Report:
     refused: int = 0
     rolls: int = 0
     takeovers: int = 0
+    late_events: int = 0
     violations: list[Violation] = field(default_factory=list)

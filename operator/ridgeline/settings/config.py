@@ -37,7 +37,7 @@ class LeaseConfig(ConfigModel):
     namespace: Name = Field(default="ridgeline-system", description="Namespace of the Lease.")
     name: ObjectName = Field(default="ridgeline", description="Name of the Lease.")
     duration_seconds: int = Field(
-        default=15, ge=5, le=600, description="How long a silent holder keeps it."
+        default=12, ge=5, le=600, description="How long a silent holder keeps it."
     )
 
 
