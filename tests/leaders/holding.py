@@ -58,6 +58,10 @@ class HoldingGateway(Gateway):
 
     _held: Held | None = None
 
+    def __enter__(self) -> HoldingGateway:
+        super().__enter__()
+        return self
+
     def hold(self, match: Match, moment: Moment) -> Held:
         """Hold the next request that matches: it, or only the answer to it."""
         self._held = Held(match, moment)

@@ -51,7 +51,7 @@ def test_runs_are_written_down_and_read_back(tmp_path: Path) -> None:
 
 
 def test_the_docs_tell_what_was_seen() -> None:
-    assert main(["--check", PAGE]) == 0
+    assert main(["--check", str(PAGE)]) == 0
 
 
 def test_a_page_that_tells_something_else_is_noticed() -> None:
