@@ -7,11 +7,13 @@ import ipaddress
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from sys import intern
 from typing import Any
 
 from ridgeline.cluster import managed_fields
 from ridgeline.cluster.protection import protected_by
 from ridgeline.cluster.shape import TargetShape, trim_shape
+from ridgeline.cluster.shared import shared_name, shared_ports
 from ridgeline.cluster.times import epoch
 from ridgeline.cluster.unwell import Unwell, trim_unwell
 from ridgeline.engine.container import Container, EnvItem
@@ -243,23 +245,25 @@ def trim_pod(body: Json) -> PodObject | None:
         return None
     spec, status = body.get("spec") or {}, body.get("status") or {}
     return PodObject(
-        namespace=metadata["namespace"],
+        namespace=intern(metadata["namespace"]),
         name=metadata["name"],
         uid=metadata["uid"],
         resource_version=metadata["resourceVersion"],
-        deployment=owner.removesuffix(suffix),
-        profile=labels.get(PROFILE_LABEL),
+        deployment=intern(owner.removesuffix(suffix)),
+        profile=shared_name(labels.get(PROFILE_LABEL)),
         ready_since=_ready_since(status),
         deleting="deletionTimestamp" in metadata,
         trouble=_trouble(status),
-        node=spec.get("nodeName"),
+        node=shared_name(spec.get("nodeName")),
         started_at=_started_at(status),
         address=_address(status.get("podIP")),
-        ports=tuple(
-            (port["name"], port["containerPort"])
-            for container in spec.get("containers") or ()
-            for port in container.get("ports") or ()
-            if port.get("name") and port.get("protocol", "TCP") == "TCP"
+        ports=shared_ports(
+            tuple(
+                (port["name"], port["containerPort"])
+                for container in spec.get("containers") or ()
+                for port in container.get("ports") or ()
+                if port.get("name") and port.get("protocol", "TCP") == "TCP"
+            )
         ),
         unwell=trim_unwell(metadata, status),
         protected_by=protected_by(metadata),

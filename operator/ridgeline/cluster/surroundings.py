@@ -7,6 +7,7 @@ zero.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from sys import intern
 from typing import Any
 
 from ridgeline.cluster.devices import Devices
@@ -16,6 +17,7 @@ from ridgeline.cluster.neighbours import AutoscalerObject, QuotaObject
 from ridgeline.cluster.objects import Json
 from ridgeline.cluster.rooms import Rooms
 from ridgeline.cluster.shape import extended_resources, requests_of, requirements_of
+from ridgeline.cluster.shared import shared_amounts
 from ridgeline.cluster.store import Key, Shelf
 from ridgeline.policy.placement import Node, PodNeeds, Requirement, Room, Taint, room_for
 from ridgeline.policy.quota import Quota
@@ -282,12 +284,12 @@ def trim_bound(body: Json) -> BoundPod | None:
     if not node or not requests or ended:
         return None
     return BoundPod(
-        namespace=metadata["namespace"],
+        namespace=intern(metadata["namespace"]),
         name=metadata["name"],
         uid=metadata["uid"],
         resource_version=metadata["resourceVersion"],
-        node=node,
-        requests=requests,
+        node=intern(node),
+        requests=shared_amounts(requests),
     )
 
 
