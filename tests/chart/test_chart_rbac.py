@@ -136,3 +136,11 @@ def test_no_right_is_given_by_a_pattern(chart: Chart, file: str | None) -> None:
             assert "*" not in resource
             assert "*" not in verbs
             assert "secrets" not in resource
+
+
+def test_no_role_of_the_chart_reaches_the_operators_port_through_the_api_server(
+    defaults: list[Object],
+) -> None:
+    roles = [*of_kind(defaults, "Role"), *of_kind(defaults, "ClusterRole")]
+    assert roles
+    assert not [each for role in roles for each in grants(role) if each.endswith("/proxy")]

@@ -1,5 +1,7 @@
 """What `explain` tells of a serving: its prediction, what was learned, schedules, and buckets."""
 
+import math
+import re
 from typing import Any
 
 import pytest
@@ -264,3 +266,27 @@ async def test_the_page_holds_all_of_it() -> None:
     plain = page_of(await explained(spec()))
     assert "Each profile at the present" not in plain
     assert "latency buckets" not in plain
+
+
+async def test_under_the_law_what_would_change_it_is_where_the_law_acts_and_not_the_cut_off() -> (
+    None
+):
+    eagle = {**EAGLE_PROFILE, "acceptancePercent": [60, 33, 17, 7]}
+    body = goodput(profiles=[eagle, NONE_PROFILE])
+    found = await explained(body, runs=server(config=EAGLE_CONFIG), seconds=600)
+    row = found.serving.status["cutoffTable"][0]
+    assert row["actAtConcurrency"] < row["upToConcurrency"]
+    assert found.decided is not None
+    law, ways = found.decided["law"], found.decided["wouldChange"]
+    (way,) = [each for each in ways if each.startswith("To none:")]
+    told = re.fullmatch(
+        r"To none: demand at (\S+) tokens/s or concurrency per engine at (\S+) or above for 30 s\.",
+        way,
+    )
+    assert told is not None, way
+    assert float(told[1]) == pytest.approx(law["offDemand"], rel=0.01)
+    assert math.ceil(float(told[2])) == row["actAtConcurrency"]
+    fixed = await explained(spec(), runs=container(), seconds=600)
+    assert fixed.decided is not None
+    (way,) = [each for each in fixed.decided["wouldChange"] if each.startswith("To none:")]
+    assert way == "To none: concurrency per engine at 20 or above for 30 s."
