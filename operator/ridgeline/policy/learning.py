@@ -82,7 +82,7 @@ def learn(situation: Situation, known: Learned | None, learning: Learning) -> Le
     start = _start(prediction, known, learning)
     window = situation.telemetry.window_seconds if situation.telemetry is not None else 0.0
     if now < learning.next_at <= now + window:
-        return replace(learning, learned=start)
+        return learning if learning.learned is start else replace(learning, learned=start)
     concurrency = situation.estimates.concurrency
     if not _can_learn(situation, window) or concurrency is None:
         return replace(learning, learned=start, concurrency=None)
@@ -153,6 +153,8 @@ def _start(prediction: Prediction, known: Learned | None, learning: Learning) ->
         return Learned(basis=prediction.basis) if fresh or mine is None else mine
     if mine is None or mine.basis != known.basis:
         return known
+    if mine.written_at == known.written_at:
+        return mine
     return replace(mine, written_at=known.written_at)
 
 

@@ -39,6 +39,8 @@ Document = Mapping[str, Any]
 CALM: Final = frozenset({Reason.BEST_PROFILE_ACTIVE, Reason.INSIDE_BAND, Reason.DWELLING})
 """Reasons between which a fleet near a border goes to and fro without anything happening."""
 
+_CALM_WORDS: Final = frozenset(each.value for each in CALM)
+
 GOES_ON: Final = frozenset({Reason.CANARY_UNDER_WAY})
 """Reasons whose message tells how far something has come."""
 
@@ -296,9 +298,8 @@ def _to_and_fro(report: Report, previous: Document) -> bool:
         return False
     if previous.get("recommendedProfile") is None and _recommended_now(report) is not None:
         return False  # it could not tell before: no border lies between the two
-    calm = {each.value for each in CALM}
     return before.get("reason") == told.reason.value or (
-        told.reason in CALM and before.get("reason") in calm
+        told.reason in CALM and before.get("reason") in _CALM_WORDS
     )
 
 

@@ -27,6 +27,8 @@ TOLD_DECISIONS: Final = frozenset(
 TOLD_CONDITIONS: Final = (ConditionType.PREDICTION_FITS, ConditionType.PROOF_FRESH)
 """Conditions that stand only when abnormal and may come and go."""
 
+_TOLD_WORDS: Final = frozenset(each.value for each in TOLD_DECISIONS)
+
 AGAIN_SECONDS: Final = 21_600.0
 """Time after which the same is told again, should it become so again."""
 
@@ -78,8 +80,7 @@ def _message(document: Document, reason: str) -> str:
 def _news(document: Document, previous: Document) -> Iterator[dict[str, Any]]:
     """Return what has become so between two documents, without its time."""
     last, before = document.get("lastDecision") or {}, previous.get("lastDecision") or {}
-    told = {each.value for each in TOLD_DECISIONS}
-    if last.get("reason") in told and last != before:
+    if last.get("reason") in _TOLD_WORDS and last != before:
         yield _entry(last["reason"], document.get("recommendedProfile"))
     for kind in TOLD_CONDITIONS:
         now, was = _standing(document, kind), _standing(previous, kind)
