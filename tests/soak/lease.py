@@ -23,10 +23,12 @@ class Lease:
         if self.holder == who:
             self.holder, self.free_at = None, now + LEASE_SECONDS
 
-    def contend(self, candidates: list[str], now: float) -> None:
-        """Give it to the first candidate, where nobody holds it any more."""
-        if self.holder is None and candidates and now >= self.free_at:
-            self.holder = candidates[0]
+    def contend(self, candidates: list[str], now: float) -> bool:
+        """Give it to the first candidate, where nobody holds it any more; tell whether it did."""
+        if self.holder is not None or not candidates or now < self.free_at:
+            return False
+        self.holder = candidates[0]
+        return True
 
 
 @dataclass(frozen=True, slots=True)

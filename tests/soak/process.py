@@ -96,6 +96,11 @@ class Operator:
             await self.cadence.tick()
         await self.cadence.work_off()
 
+    def catch_up(self) -> None:
+        """List the servings, as the operator does before the first write of its term."""
+        mark = self.store.servings.listing_started()
+        self.store.lay_over_servings(mark, list(self._cluster._servings.values()))
+
     def listing(self) -> Any:
         """Begin a listing when it is due; return what lays it over the store, `None` before."""
         if self._cluster.now < self.next_listing:

@@ -93,7 +93,8 @@ class Stage:
         end = self.cluster.now + seconds
         while self.cluster.now < end:
             self.advance(min(step, end - self.cluster.now))
-            self.lease.contend(sorted(self.operators), self.cluster.now)
+            if self.lease.contend(sorted(self.operators), self.cluster.now):
+                self.operators[str(self.lease.holder)].catch_up()
             for who in list(self.operators):
                 await self._work(who)
             self.judge.look()

@@ -206,3 +206,21 @@ def test_the_same_seed_plays_the_same_day() -> None:
 
     one, other = once(), once()
     assert (one.happenings, one.rolls, one.writes) == (other.happenings, other.rolls, other.writes)
+
+
+async def test_a_successor_counts_rolls_that_its_streams_have_not_told() -> None:
+    stage = Stage((whole("aya"), whole("qwen")))
+    stage.start("a")
+    stage.start("b")
+    await stage.pass_time(200.0)
+    successor = stage.operators["b"]
+    successor.stream.stalled, successor.next_listing = {Kind.SERVING}, math.inf
+    stage.users["aya"] = 160.0
+    while not stage.judge.rolls:
+        await stage.pass_time(5.0)
+    stage.users["qwen"] = 160.0
+    await stage.pass_time(10.0)
+    await stage.kill("a")
+    await stage.pass_time(300.0)
+    assert stage.judge.rolls == 2
+    assert stage.judge.found == []

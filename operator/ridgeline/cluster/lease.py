@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 _NO_ANSWER: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 """No answer, or one that the client cannot read (its models raise `ValueError`)."""
+
+_CATCH_UP_RETRY_SECONDS: Final = 1.0
 
 _RELEASE_ATTEMPTS: Final = 3
 """Tries to give the Lease back: a renewal that was under way may land between read and write."""
@@ -115,6 +117,15 @@ class Leadership:
     """Holds a Lease for as long as it can.
 
     `held` tells whether this process may write now; `run` never returns until cancelled.
+
+    Args:
+        api: The API server.
+        namespace: Namespace of the Lease.
+        name: Name of the Lease.
+        identity: Who takes part.
+        duration_seconds: The others wait so long after a holder's last renewal.
+        catch_up: What must have ended before the first write of a term. What the holder before
+            wrote counts for its successor, and the watch streams may not have told it yet.
     """
 
     def __init__(
@@ -125,8 +136,10 @@ class Leadership:
         name: str,
         identity: str,
         duration_seconds: int = 15,
+        catch_up: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._api = api
+        self._catch_up = catch_up
         self._namespace = namespace
         self._name = name
         self._identity = identity
@@ -180,6 +193,15 @@ class Leadership:
         log.warning("leadership lost", extra={"lease": self._name})
 
     async def _started(self) -> None:
+        """Begin to write; the election cancels this when the Lease is lost meanwhile."""
+        while self._catch_up is not None:
+            try:
+                await self._catch_up()
+            except ClusterError as error:
+                log.warning("the Lease is won, and nothing is written yet: %s", error)
+                await asyncio.sleep(_CATCH_UP_RETRY_SECONDS)
+            else:
+                break
         log.info("leadership won", extra={"lease": self._name, "identity": self._identity})
         self._won = True
 

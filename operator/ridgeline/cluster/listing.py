@@ -51,11 +51,7 @@ async def relist(
     Raises:
         ClusterError: A listing failed; kinds listed before it are laid over already.
     """
-    mark = store.servings.listing_started()
-    servings = [
-        each async for each in _listed(api, API_VERSION, SERVING_PLURAL, namespaces, trim_serving)
-    ]
-    store.lay_over_servings(mark, servings)
+    await relist_servings(api, store, namespaces)
     mark = store.deployments.listing_started()
     deployments = [
         each async for each in _listed(api, "apps/v1", "deployments", namespaces, trim_deployment)
@@ -69,6 +65,21 @@ async def relist(
         surroundings.lay_over_bound(bound_mark, [each for _, each in pods if each is not None])
         await _relist_surroundings(api, surroundings, namespaces)
         await relist_needed(api, store, surroundings, namespaces)
+
+
+async def relist_servings(
+    api: KubernetesApi, store: WatchStore, namespaces: Collection[str]
+) -> None:
+    """List the servings alone, with what their statuses tell of the rolls under way.
+
+    Raises:
+        ClusterError: The listing failed.
+    """
+    mark = store.servings.listing_started()
+    servings = [
+        each async for each in _listed(api, API_VERSION, SERVING_PLURAL, namespaces, trim_serving)
+    ]
+    store.lay_over_servings(mark, servings)
 
 
 async def list_within_reach(

@@ -23,7 +23,7 @@ from ridgeline.cluster.api import KubernetesApi
 from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.lease import Leadership
 from ridgeline.cluster.leased import LeasedApi
-from ridgeline.cluster.listing import relist
+from ridgeline.cluster.listing import relist, relist_servings
 from ridgeline.cluster.parent_target import ParentTargetApi
 from ridgeline.cluster.reporting import ReportingApi
 from ridgeline.cluster.store import WatchStore
@@ -105,6 +105,7 @@ class Operator:
                 name=lease.name,
                 identity=self._identity,
                 duration_seconds=lease.duration_seconds,
+                catch_up=lambda: relist_servings(api, self._store, self._config.namespaces),
             )
             if lease.enabled
             else None

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ridgeline.cluster.api import KubernetesApi, path_of
+from ridgeline.cluster.errors import UnavailableError
 from ridgeline.cluster.lease import Leadership
 from ridgeline.terms.times import epoch_seconds
 from tests.cluster.handle import Cluster
@@ -100,6 +101,39 @@ async def test_a_killed_holder_is_replaced_after_the_duration_and_not_before(
             taken = (await lease(api, room, name))["acquireTime"]
     waited = datetime.fromisoformat(str(taken)) - datetime.fromisoformat(str(renewed))
     assert waited >= timedelta(seconds=DURATION)
+
+
+async def test_a_successor_writes_nothing_before_it_has_caught_up(
+    api: KubernetesApi, room: str, name: str
+) -> None:
+    tries = 0
+    told = asyncio.Event()
+
+    async def catch_up() -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise UnavailableError("no answer")
+        await told.wait()
+
+    successor = Leadership(
+        api,
+        namespace=room,
+        name=name,
+        identity="successor",
+        duration_seconds=DURATION,
+        catch_up=catch_up,
+    )
+
+    async def tried_again() -> bool:
+        return tries == 2
+
+    async with taking_part(successor):
+        await until(tried_again, "a second try to catch up", within_seconds=30.0)
+        assert (await lease(api, room, name))["holderIdentity"] == "successor"
+        assert not successor.held
+        told.set()
+        await won(successor)
 
 
 async def test_times_are_utc_whatever_the_time_zone_of_the_process(
