@@ -14,7 +14,7 @@ from ridgeline.controller.endpoints import OwnEndpoints
 from ridgeline.controller.explain import Seen, told, view_of
 from ridgeline.controller.explain_answer import MOST_CHARACTERS, MOST_ENTRIES
 from ridgeline.controller.explain_live import NotAnAnswerError, live_of
-from ridgeline.controller.explain_operator import OperatorPlace, ask_operator
+from ridgeline.controller.explain_operator import ASKS, OperatorPlace, ask_operator
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.passes import MOST_BYTES
 from tests.component.controller import explain_states as states
@@ -244,3 +244,54 @@ async def test_what_is_no_answer_is_refused(body: dict[str, Any]) -> None:
     world = await settled(users=HIGH)
     with pytest.raises(NotAnAnswerError, match="no operator of this version"):
         live_of(body, world.cluster.serving("llama"))
+
+
+async def test_the_answer_is_newer_than_the_word_that_the_status_keeps() -> None:
+    world = await settled()
+    world.users["llama"] = HIGH
+    until = lambda: world.status()["lastDecision"]["reason"] == "Dwelling"  # noqa: E731
+    assert await world.run(300, until=until)
+    await world.run(15)
+    kept = world.status()["lastDecision"]
+    assert kept["reason"] == "Dwelling"
+    found = await looked(world, Surroundings(), lambda seen, _: seen, asks=True)
+    assert found.cause is not None
+    assert found.cause.reason == "Dwelling"
+    assert found.cause.message != kept["message"]
+    assert "for 15 s (needs 30 s)" in found.cause.message
+
+
+class Proxy:
+    """The API server's proxy of a Service with several replicas: each in its turn."""
+
+    def __init__(self, *processes: Process) -> None:
+        self._processes = processes
+        self.asked: list[str] = []
+
+    async def request(self, method: str, path: str) -> dict[str, Any]:
+        self.asked.append(f"{method} {path}")
+        process = self._processes[(len(self.asked) - 1) % len(self._processes)]
+        found: dict[str, Any] = json.loads(process.passes.answer(PATH)[1])
+        return found
+
+
+async def test_a_service_is_asked_until_the_leader_answers_and_a_standby_is_better_than_none() -> (
+    None
+):
+    world = World()
+    world.deploy()
+    world.cluster.create_serving("llama", spec())
+    standby, leader = world.start(who="b", held=False), world.start(who="a")
+    await world.run(120)
+    serving = world.cluster.serving("llama")
+    place = OperatorPlace(namespace="ops", name="ridgeline")
+    both = Proxy(standby, leader)
+    found = await ask_operator(both, place, serving)  # type: ignore[arg-type]
+    assert not isinstance(found, str)
+    assert (found.instance, found.leader, len(both.asked)) == ("a", True, 2)
+    service = "/api/v1/namespaces/ops/services/http:ridgeline:http/proxy"
+    assert set(both.asked) == {f"GET {service}{PATH}"}
+    alone = Proxy(standby)
+    found = await ask_operator(alone, place, serving)  # type: ignore[arg-type]
+    assert not isinstance(found, str)
+    assert (found.instance, found.leader, len(alone.asked)) == ("b", False, ASKS)
