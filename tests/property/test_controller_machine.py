@@ -11,6 +11,7 @@ import os
 from collections.abc import Coroutine
 from typing import Any
 
+import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -23,6 +24,8 @@ from tests.soak.rest import come_to_rest
 from tests.soak.servings import whole, with_canary
 from tests.soak.stage import Stage
 from tests.soak.trouble import Harm
+
+pytestmark = pytest.mark.timeout(1200)
 
 EXAMPLES = int(os.environ.get("RIDGELINE_MACHINE_EXAMPLES", "8"))
 STEPS = int(os.environ.get("RIDGELINE_MACHINE_STEPS", "25"))

@@ -23,11 +23,13 @@ from tests.component.controller.world import EAGLE_CONFIG
 from tests.soak.client import SimulatedClient
 from tests.soak.day import Day, play
 from tests.soak.loop import JumpingLoop
-from tests.soak.measure import held_bytes, slope
+from tests.soak.measure import Sample, held_bytes, slope
 from tests.soak.record import Seen, load, save
 from tests.soak.servings import whole, with_canary
 from tests.soak.stage import Stage
 from tests.soak.trouble import LATE_SECONDS, Harm, Strike
+from tests.tools.fault_matrix import PAGE
+from tests.tools.soak_table import page_with, table
 
 
 def _stage() -> Stage:
@@ -224,3 +226,47 @@ async def test_a_successor_counts_rolls_that_its_streams_have_not_told() -> None
     await stage.pass_time(300.0)
     assert stage.judge.rolls == 2
     assert stage.judge.found == []
+
+
+def test_the_page_shows_what_the_runs_saw_and_is_in_step() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page_with(load(), page) == page, "run: python -m tests.tools.soak_table"
+
+
+def test_a_run_that_broke_a_promise_or_grew_is_told_as_such() -> None:
+    samples = [
+        Sample(
+            hour=float(hour),
+            rss_bytes=10**8,
+            allocated_blocks=10**6,
+            traced_bytes=0,
+            held_bytes=10**6 + 10**5 * hour,
+            file_descriptors=8,
+            tasks=1,
+            stored_objects=30,
+            largest_status_bytes=4000,
+        )
+        for hour in range(24)
+    ]
+    seen = Seen(
+        date="2026-01-02",
+        seed=5,
+        hours=24.0,
+        cpu_seconds=100.0,
+        servings=5,
+        happenings={"clock jumps": 3, "scaled": 4},
+        rolls={"begun": 7, "put back": 1},
+        operators_lost=2,
+        passes=100,
+        writes={},
+        broken=["at 1: a writes without the Lease"],
+        samples=samples,
+    )
+    told = table([seen])
+    assert "| 2026-01-02 | 5 | 24 | 7 | 7 | 1 | 2 | 1 |" in told
+    assert "what the operator holds | 2.35e+03 kB | 100 kB | 0 kB | **no** |" in told
+    assert "| asyncio tasks | 1 | 0 | 0 | yes |" in told
+    assert "scaled (4); clock jumps (3)" in told
+    assert not seen.whole
+    assert replace(seen, broken=[], samples=[]).whole
+    assert not replace(seen, broken=[]).whole
