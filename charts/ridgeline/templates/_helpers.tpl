@@ -62,6 +62,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- with .Values.parents -}}
 {{- $_ := set $config "parents" . -}}
 {{- end -}}
+{{- if .Values.guard.allowArgs -}}
+{{- $_ := set $config "allowArgs" true -}}
+{{- end -}}
 {{- $_ := set $config "lease" (mergeOverwrite (deepCopy (default dict .Values.config.lease)) $lease) -}}
 {{- toYaml $config -}}
 {{- end -}}

@@ -6,7 +6,13 @@ API server would hide what the policy says; `settings` puts these values in wher
 
 from typing import Final
 
-from ridgeline.terms.modes import InjectionMode, Mode, Strategy, UnverifiedEngine
+from ridgeline.terms.modes import (
+    ConflictPolicy,
+    InjectionMode,
+    Mode,
+    Strategy,
+    UnverifiedEngine,
+)
 from ridgeline.terms.rolls import (
     CanaryOtherwise,
     CanaryWhen,
@@ -24,6 +30,9 @@ STRATEGY: Final = Strategy.GOODPUT
 
 INJECTION_MODE: Final = InjectionMode.ENV
 """How a profile reaches the server; the schema writes it where `injection` is given."""
+
+CONFLICT_POLICY: Final = ConflictPolicy.HOLD
+"""Nobody's field is taken over unless a person says so; the schema writes it."""
 
 UNVERIFIED_ENGINE: Final = UnverifiedEngine.HOLD
 """Nothing is rolled on a guess of what a release takes; the schema writes it."""

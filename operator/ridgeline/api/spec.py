@@ -19,7 +19,7 @@ from ridgeline.api.fields import (
 from ridgeline.api.profiles import Profiles
 from ridgeline.api.rules import Rule
 from ridgeline.api.tuning import Tuning
-from ridgeline.terms.modes import InjectionMode, Mode
+from ridgeline.terms.modes import ConflictPolicy, InjectionMode, Mode
 from ridgeline.terms.precision import Precision
 from ridgeline.terms.rolls import OnDelete
 
@@ -147,7 +147,12 @@ class Injection(ApiModel):
     mode: InjectionMode = Field(
         default=defaults.INJECTION_MODE,
         description="Env sets the env item SPECULATION_CONFIG of the container, which the "
-        "container's arguments read.",
+        "container's arguments read. Args replaces the --speculative-config flag in the "
+        "container's argument list: a list has one owner, so the operator (field manager "
+        "ridgeline-profile) takes the whole of it over, the next apply by its former owner "
+        "conflicts or takes the profile out, and after two of those the operator stops. It needs "
+        "conflictPolicy Force and the chart's guard.allowArgs. Release the target before you go "
+        "from one mode to the other.",
     )
 
 
@@ -163,6 +168,22 @@ def _unknown_scheduled_profile(spec: "SpeculativeServingSpec") -> str | None:
     named = (schedule.profile for schedule in spec.schedules or ())
     return next((name for name in named if name is not None and name not in known), None)
 
+
+def _unforced_args(spec: "SpeculativeServingSpec") -> str | None:
+    in_args = spec.injection is not None and spec.injection.mode is InjectionMode.ARGS
+    forced = spec.conflict_policy is ConflictPolicy.FORCE
+    return str(spec.conflict_policy) if in_args != forced else None
+
+
+ARGS_ARE_FORCED: Final = Rule["SpeculativeServingSpec"](
+    cel="(has(self.injection) && self.injection.mode == 'Args') == "
+    "(self.conflictPolicy == 'Force')",
+    message="injection mode Args takes the container's argument list over from its owner, and "
+    "nothing else is ever taken over: set conflictPolicy to Force with mode Args, and leave it at "
+    "Hold with mode Env",
+    offence=_unforced_args,
+    below=("conflictPolicy",),
+)
 
 RANGES_NAME_PROFILES: Final = Rule["SpeculativeServingSpec"](
     cel="!has(self.cutoff) || !has(self.cutoff.ranges) || "
@@ -235,6 +256,12 @@ class SpeculativeServingSpec(Tuning):
     injection: Injection | None = resolved(
         "How a profile reaches the server.", unset_means=f"mode {defaults.INJECTION_MODE}"
     )
+    conflict_policy: ConflictPolicy = Field(
+        default=defaults.CONFLICT_POLICY,
+        description="What is done where the profile's place belongs to another field manager. "
+        "Hold: nothing is written, and the message names the manager. Force, for injection mode "
+        "Args alone: the container's argument list is taken over.",
+    )
 
     on_delete: OnDelete = Field(
         default=defaults.ON_DELETE,
@@ -245,6 +272,7 @@ class SpeculativeServingSpec(Tuning):
     )
 
     RULES: ClassVar = (
+        ARGS_ARE_FORCED,
         RANGES_NAME_PROFILES,
         SCHEDULES_NAME_PROFILES,
         TARGET_CHANGES_WHILE_SUSPENDED,

@@ -21,7 +21,11 @@ from ridgeline.terms.modes import Strategy
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.verdict import Verdict
 
-_READABLE_ALL_THE_SAME: Final = (Reason.INJECTION_POINT_MISSING, Reason.SPECULATIVE_CONFIG_INVALID)
+_READABLE_ALL_THE_SAME: Final = (
+    Reason.INJECTION_POINT_MISSING,
+    Reason.ARGS_NOT_EDITABLE,
+    Reason.SPECULATIVE_CONFIG_INVALID,
+)
 """Troubles of a target whose command line tells its model nevertheless."""
 
 

@@ -7,11 +7,13 @@ from ridgeline.cli.lint_containers import Server
 from ridgeline.cli.lint_findings import of_message
 from ridgeline.cli.lint_manifests import mapping, mappings, text
 from ridgeline.cluster.managed_fields import env_item, ours, owns
+from ridgeline.cluster.objects import DeploymentObject
 from ridgeline.cluster.parents import PARENT_GROUPS
 from ridgeline.engine.container import InjectionPointError, injection_point
 from ridgeline.engine.findings import Finding, Severity
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError
 from ridgeline.engine.spelling_quotes import on_one_line
+from ridgeline.terms.modes import InjectionMode
 from ridgeline.terms.names import PROFILE_ENV, SERVING_ANNOTATION
 from ridgeline.terms.reasons import Reason
 
@@ -68,6 +70,33 @@ def item_findings(server: Server) -> Iterator[Finding]:
             fix=f'add {PROFILE_ENV}: "" to the ConfigMap',
             severity=Severity.ERROR,
         )
+
+
+def args_findings(deployment: DeploymentObject) -> Iterator[Finding]:
+    """Yield what becomes of an argument list that the operator takes over."""
+    if deployment.shape.owner:
+        yield Finding(
+            check="ArgsOfParent",
+            flag=_MODE,
+            value=InjectionMode.ARGS.value,
+            consequence=f"{deployment.shape.owner} made the Deployment and would put its own "
+            "arguments back: the operator writes nothing",
+            fix="use mode Env",
+            severity=Severity.ERROR,
+        )
+        return
+    yield Finding(
+        check="ArgsTakenOver",
+        flag=_MODE,
+        value=InjectionMode.ARGS.value,
+        consequence="an argument list has one owner: from the first profile on, changes of args in "
+        "Git conflict or take the profile out, and the operator needs guard.allowArgs",
+        fix="use mode Env, where the Deployment can be changed once to read the variable",
+        severity=Severity.WARNING,
+    )
+
+
+_MODE: Final = "spec.injection.mode"
 
 
 def _of_parent(server: Server) -> bool:

@@ -8,14 +8,15 @@ from typing import Final
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.cli.lint_containers import Server
 from ridgeline.cli.lint_findings import of_message
-from ridgeline.cli.lint_injection import item_findings
+from ridgeline.cli.lint_injection import args_findings, item_findings
 from ridgeline.cli.lint_manifests import Manifests, Named, PodOf, mapping
 from ridgeline.cli.lint_shapes import shape_findings
 from ridgeline.cluster.objects import DeploymentObject, trim_deployment
-from ridgeline.controller.resolve import ResolvedTarget, resolve_target
+from ridgeline.controller.resolve import ResolvedTarget, injection_of, resolve_target
 from ridgeline.engine.findings import Finding
 from ridgeline.policy.facts import Problem
 from ridgeline.settings.resolve import profiles_of
+from ridgeline.terms.modes import InjectionMode
 
 DEPLOYMENT: Final = "Deployment"
 
@@ -69,7 +70,7 @@ def target_of(
         named=pod.owner,
         deployment=deployment,
         server=server,
-        findings=tuple(_injection(found, server, deployment)),
+        findings=tuple(_injection(found, server, deployment, spec)),
     )
 
 
@@ -127,9 +128,14 @@ def _server(
 
 
 def _injection(
-    found: ResolvedTarget | Problem, server: Server | None, deployment: DeploymentObject
+    found: ResolvedTarget | Problem,
+    server: Server | None,
+    deployment: DeploymentObject,
+    spec: SpeculativeServingSpec,
 ) -> Iterator[Finding]:
     if isinstance(found, Problem):
         yield of_message(found.reason.value, f"{DEPLOYMENT} {deployment.name}", found.message)
-    if server is not None:
+    if injection_of(spec) is InjectionMode.ARGS:
+        yield from args_findings(deployment)
+    elif server is not None:
         yield from item_findings(server)

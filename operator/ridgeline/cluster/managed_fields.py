@@ -11,17 +11,17 @@ Entry = Mapping[str, Any]
 PAUSED: Final = ("f:spec", "f:paused")
 
 
+_CONTAINERS: Final = ("f:spec", "f:template", "f:spec", "f:containers")
+
+
 def env_item(container: str) -> tuple[str, ...]:
     """Return the way to the env item that carries a profile, in a Deployment's managed fields."""
-    return (
-        "f:spec",
-        "f:template",
-        "f:spec",
-        "f:containers",
-        key_of(container),
-        "f:env",
-        key_of(PROFILE_ENV),
-    )
+    return (*_CONTAINERS, key_of(container), "f:env", key_of(PROFILE_ENV))
+
+
+def args_of(container: str) -> tuple[str, ...]:
+    """Return the way to a container's argument list, in a Deployment's managed fields."""
+    return (*_CONTAINERS, key_of(container), "f:args")
 
 
 def owns(entry: Entry, way: Sequence[str]) -> bool:
@@ -36,14 +36,12 @@ def owns(entry: Entry, way: Sequence[str]) -> bool:
 
 def ours(entries: Iterable[Entry]) -> Entry:
     """Return the entry of what we own, an empty one when we own nothing."""
-    return next(
-        (
-            each
-            for each in entries
-            if each.get("manager") == PROFILE_MANAGER and not each.get("subresource")
-        ),
-        {},
-    )
+    return next((each for each in entries if is_ours(each)), {})
+
+
+def is_ours(entry: Entry) -> bool:
+    """Tell whether an entry is that of what we own in the object itself."""
+    return entry.get("manager") == PROFILE_MANAGER and not entry.get("subresource")
 
 
 def key_of(name: str) -> str:

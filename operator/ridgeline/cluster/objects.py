@@ -16,6 +16,7 @@ from ridgeline.cluster.shape import TargetShape, trim_shape
 from ridgeline.cluster.shared import shared_name, shared_ports
 from ridgeline.cluster.times import epoch
 from ridgeline.cluster.unwell import Unwell, trim_unwell
+from ridgeline.engine.args_given import without_literal_flags
 from ridgeline.engine.container import Container, EnvItem
 from ridgeline.engine.fingerprint import fingerprint
 from ridgeline.terms.names import (
@@ -60,7 +61,8 @@ class DeploymentObject:
         last_writer_at: Epoch seconds of that write; 0 if not told.
         shape: How it rolls and what its Pods ask for.
         template: Fingerprint of its Pod template without what is ours.
-        ours: Whether we own an env item of its Pod template.
+        ours: Whether we own an env item or an argument list of its Pod template.
+        args_ours: Names of the containers whose argument list we own.
         paused_by_us: Whether it is paused, and by us.
     """
 
@@ -86,6 +88,7 @@ class DeploymentObject:
     shape: TargetShape = field(default_factory=TargetShape)
     template: str = ""
     ours: bool = False
+    args_ours: tuple[str, ...] = ()
     paused_by_us: bool = False
 
 
@@ -150,6 +153,9 @@ def trim_deployment(body: Json) -> DeploymentObject:
         [each["name"] for each in template["spec"]["containers"]],
     )
     written_at, writer = _last_writer(entries)
+    args_ours = tuple(
+        each for each in names if managed_fields.owns(mine, managed_fields.args_of(each))
+    )
     return DeploymentObject(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -177,7 +183,9 @@ def trim_deployment(body: Json) -> DeploymentObject:
         last_writer=writer,
         last_writer_at=epoch(written_at) if written_at else 0.0,
         template=template_fingerprint(template),
-        ours=any(managed_fields.owns(mine, managed_fields.env_item(each)) for each in names),
+        ours=bool(args_ours)
+        or any(managed_fields.owns(mine, managed_fields.env_item(each)) for each in names),
+        args_ours=args_ours,
         paused_by_us=bool(spec.get("paused")) and managed_fields.owns(mine, managed_fields.PAUSED),
     )
 
@@ -197,12 +205,17 @@ def template_fingerprint(template: Json) -> str:
     # A parent that passes our annotation on puts it into the template, too.
     told = metadata.get("annotations") or {}
     told = {k: v for k, v in told.items() if k != SERVING_ANNOTATION}
-    containers = [
-        {**each, "env": [item for item in each.get("env") or () if item["name"] != PROFILE_ENV]}
-        for each in spec["containers"]
-    ]
+    containers = [_without_ours(each) for each in spec["containers"]]
     rest = [labels, told, {**spec, "containers": containers}]
     return fingerprint(json.dumps(rest, sort_keys=True, separators=(",", ":")))
+
+
+def _without_ours(container: Json) -> Json:
+    """Return a container without the env item, and without flags that carry a profile."""
+    env = [item for item in container.get("env") or () if item["name"] != PROFILE_ENV]
+    words = container.get("args")
+    args = {"args": without_literal_flags(words)} if words else {}
+    return {**container, "env": env, **args}
 
 
 def trim_container(body: Json) -> Container:

@@ -237,6 +237,10 @@ def _require_writable(parent: _Parent, write: ProfileWrite) -> None:
     adapter = parent.adapter
     if write.canary is not None:
         raise RefusedError(f"{parent.told} cannot hold a rollout back for a canary")
+    if write.args is not None:
+        raise RefusedError(
+            f"{parent.told} is written by its env alone: use injection mode Env for this serving"
+        )
     if write.container != adapter.container:
         raise RefusedError(
             f"only container {adapter.container!r} is written through {parent.told}, and "

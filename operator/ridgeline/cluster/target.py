@@ -1,8 +1,9 @@
 """Reading a target and writing its profile: the only writes to a workload.
 
-One server-side apply carries one env item, one Pod-template label and one annotation of the
-Deployment, nothing else, and never by force. It names the uid and the resourceVersion that were
-read, so that nothing lands on another object or over a change that was not seen.
+One server-side apply carries one env item (or one container's argument list), one Pod-template
+label and one annotation of the Deployment, nothing else. Nothing but an argument list is ever taken
+over by force. The apply names the uid and the resourceVersion that were read, so that nothing lands
+on another object or over a change that was not seen.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ridgeline.cluster.api import KubernetesApi, path_of
+from ridgeline.cluster.args_write import ArgsWrite
 from ridgeline.cluster.errors import Conflict, FieldConflictError
+from ridgeline.cluster.hand_back import hand_back
 from ridgeline.cluster.managed_fields import env_item, owns
 from ridgeline.cluster.marker import CanaryMark, marker
 from ridgeline.cluster.objects import DeploymentObject, trim_deployment
@@ -35,6 +38,8 @@ class ProfileWrite:
         canary: What is to be put back should the canary end without its serving: label and config
             from before, or nothing when our fields are to be given up. Given while the target is
             paused for a canary, which the write then asks for.
+        args: The container's argument list with the config in it, which takes the place of the env
+            item; `None` where the item carries the config.
     """
 
     namespace: str
@@ -47,6 +52,7 @@ class ProfileWrite:
     config: str
     on_delete: OnDelete = OnDelete.KEEP
     canary: CanaryMark | None = None
+    args: ArgsWrite | None = None
 
 
 class TargetApi:
@@ -72,24 +78,36 @@ class TargetApi:
         A dry run is stricter than the API server: it also refuses an env item that another manager
         owns without a conflict (see `other_owners`).
 
+        An argument list is taken over from whoever owns it, where nothing else is in the way: the
+        forced apply names the version of which the API server has just said so.
+
         Raises:
             FieldConflictError: Another manager owns one of the three fields.
             StaleVersionError: The Deployment has changed since it was read.
             AnotherObjectError: It was deleted and created again.
             ClusterError: Another failure, see `errors`.
         """
-        body = await self._api.apply(
-            path_of("apps/v1", "deployments", write.namespace, write.deployment),
-            profile_patch(write),
-            manager=PROFILE_MANAGER,
-            force=False,
-            dry_run=dry_run,
-        )
-        others = other_owners(body, write.container) if dry_run else ()
+        try:
+            body = await self._send(write, force=False, dry_run=dry_run)
+        except FieldConflictError as error:
+            if write.args is None or {each.field for each in error.conflicts} != {_args(write)}:
+                raise
+            body = await self._send(write, force=True, dry_run=dry_run)
+        by_item = dry_run and write.args is None
+        others = other_owners(body, write.container) if by_item else ()
         if others:
             named = ", ".join(repr(each.manager) for each in others)
             raise FieldConflictError(f"{named} owns the env item {PROFILE_ENV}, too", others)
         return trim_deployment(body)
+
+    async def _send(self, write: ProfileWrite, *, force: bool, dry_run: bool) -> dict[str, Any]:
+        return await self._api.apply(
+            path_of("apps/v1", "deployments", write.namespace, write.deployment),
+            profile_patch(write),
+            manager=PROFILE_MANAGER,
+            force=force,
+            dry_run=dry_run,
+        )
 
     async def release(
         self, deployment: DeploymentObject, *, exact: bool = False
@@ -98,7 +116,7 @@ class TargetApi:
 
         An apply that names nothing gives up all: env item, label and annotation go where nobody
         else owns them, and the default of Git applies again (which rolls the target, when it
-        ran another profile).
+        ran another profile). An argument list stays, as its maker wrote it (`hand_back`).
 
         Args:
             deployment: The Deployment as it was read.
@@ -108,6 +126,9 @@ class TargetApi:
             StaleVersionError: It has changed since it was read (`exact`).
             ClusterError: Another failure, see `errors`.
         """
+        path = path_of("apps/v1", "deployments", deployment.namespace, deployment.name)
+        if deployment.args_ours:
+            return await hand_back(self._api, path, deployment, exact=exact)
         version = {"resourceVersion": deployment.resource_version} if exact else {}
         body = {
             "apiVersion": "apps/v1",
@@ -119,7 +140,6 @@ class TargetApi:
                 **version,
             },
         }
-        path = path_of("apps/v1", "deployments", deployment.namespace, deployment.name)
         return trim_deployment(
             await self._api.apply(path, body, manager=PROFILE_MANAGER, force=False)
         )
@@ -136,25 +156,33 @@ def profile_patch(write: ProfileWrite) -> Mapping[str, Any]:
             "namespace": write.namespace,
             "uid": write.uid,
             "resourceVersion": write.resource_version,
-            "annotations": {
-                SERVING_ANNOTATION: marker(write.serving, write.on_delete, write.canary)
-            },
+            "annotations": {SERVING_ANNOTATION: marker_text(write)},
         },
         "spec": {
             **paused,
             "template": {
                 **_labels(write.profile),
-                "spec": {
-                    "containers": [
-                        {
-                            "name": write.container,
-                            "env": [{"name": PROFILE_ENV, "value": write.config}],
-                        }
-                    ]
-                },
+                "spec": {"containers": [{"name": write.container, **_carrier(write)}]},
             },
         },
     }
+
+
+def marker_text(write: ProfileWrite) -> str:
+    """Return the value of the annotation that a write carries."""
+    mark = write.args.mark if write.args is not None else None
+    return marker(write.serving, write.on_delete, write.canary, mark)
+
+
+def _carrier(write: ProfileWrite) -> Mapping[str, Any]:
+    if write.args is not None:
+        return {"args": list(write.args.words)}
+    return {"env": [{"name": PROFILE_ENV, "value": write.config}]}
+
+
+def _args(write: ProfileWrite) -> str:
+    """Return the path of the argument list, as the API server writes it."""
+    return f'.spec.template.spec.containers[name="{write.container}"].args'
 
 
 def _labels(profile: str | None) -> Mapping[str, Any]:

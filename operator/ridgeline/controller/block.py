@@ -16,7 +16,13 @@ from ridgeline.terms.reasons import Reason
 BLOCK_SECONDS: Final = 600.0
 """A refused write is tried again after this time, or at once when serving or target changes."""
 
-_REFUSALS: Final = frozenset({Reason.FIELD_CONFLICT.value, Reason.WRITE_REFUSED.value})
+_REFUSALS: Final = frozenset(
+    {
+        Reason.FIELD_CONFLICT.value,
+        Reason.WRITE_REFUSED.value,
+        Reason.ARGS_NOT_EDITABLE.value,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

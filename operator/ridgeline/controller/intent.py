@@ -1,6 +1,7 @@
 """A roll as it is announced: what is meant, what to put back, and what is known by then."""
 
 from dataclasses import replace
+from typing import Final
 
 from ridgeline.cluster.marker import CanaryMark
 from ridgeline.controller.rolling import Order
@@ -135,10 +136,20 @@ def undone_problem(view: View, target: TargetFacts) -> Problem:
         else " (without a trace in managedFields, as kubectl rollout undo does)"
     )
     times = view.roll.undone_times if view.roll else 1
+    list_told = f" {_WHOLE_LIST}" if target.in_args else ""
     again = f" {times} times" if times > 1 else ""
     return Problem(
         reason=Reason.UNDONE_BY_OTHERS,
         message=f"the operator had set {applied}, and somebody else put "
-        f"{target.active_profile or 'another config'} in its place{again}{who}; it is left alone. "
+        f"{target.active_profile or 'another config'} in its place{again}{who}; "
+        f"it is left alone.{list_told} "
         "To hand the target back, edit the serving's spec (set suspend to true and to false again)",
     )
+
+
+_WHOLE_LIST: Final = (
+    "An argument list has one owner. Take the item out of it: "
+    'args: ["--speculative-config=$(SPECULATION_CONFIG)", …] with envFrom and spec.injection.mode '
+    "Env; or have Argo CD leave the list alone (ignoreDifferences with managedFieldsManagers: "
+    "[ridgeline-profile], and the sync option RespectIgnoreDifferences=true)."
+)

@@ -9,6 +9,7 @@ is never left so: what was there before the canary is put back.
 import logging
 from typing import Final
 
+from ridgeline.cluster.args_write import args_write
 from ridgeline.cluster.errors import ClusterError, NotFoundError
 from ridgeline.cluster.marker import Marker, marker_of
 from ridgeline.cluster.objects import DeploymentObject
@@ -17,7 +18,9 @@ from ridgeline.cluster.target import ProfileWrite
 from ridgeline.controller.complaints import Complaints
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import Leader, Targets
+from ridgeline.engine.args_reading import ArgsError
 from ridgeline.engine.container import Container
+from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError
 from ridgeline.policy.roll_status import roll_of
 from ridgeline.terms.names import PROFILE_ENV
 from ridgeline.terms.rolls import OnDelete
@@ -106,7 +109,7 @@ class Leaving:
             await self._see_off(deployment, marker)
         except NotFoundError:
             return
-        except ClusterError as error:
+        except (ClusterError, ArgsError, InvalidSpeculativeConfigError) as error:
             if self._complaints.is_new(key, error):
                 log.warning("a target without its serving is left as it is: %s", error)
         else:
@@ -134,8 +137,9 @@ class Leaving:
 
 def _without_canary(live: DeploymentObject, marker: Marker) -> ProfileWrite | None:
     """Return the write that puts back what was there before a canary; `None`: give all up."""
-    before, container = marker.canary, _container(live)
-    if before is None or before.config is None or container is None:
+    before, container = marker.canary, _container(live, marker)
+    unmarked = marker.args is None and live.args_ours
+    if before is None or before.config is None or container is None or unmarked:
         return None
     return ProfileWrite(
         namespace=live.namespace,
@@ -147,11 +151,15 @@ def _without_canary(live: DeploymentObject, marker: Marker) -> ProfileWrite | No
         profile=before.label,
         config=before.config,
         on_delete=marker.on_delete,
+        args=None if marker.args is None else args_write(live, container, before.config),
     )
 
 
-def _container(live: DeploymentObject) -> Container | None:
-    """Return the container that has the env item, `None` without one."""
+def _container(live: DeploymentObject, marker: Marker) -> Container | None:
+    """Return the container that has the profile, `None` without one."""
+    if marker.args is not None:
+        name = marker.args.container
+        return next((each for each in live.containers if each.name == name), None)
     return next(
         (each for each in live.containers if any(item.name == PROFILE_ENV for item in each.env)),
         None,

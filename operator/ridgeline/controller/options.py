@@ -19,6 +19,7 @@ class Options:
         parents: Kinds of parents that are written instead of the Deployments that they made.
         remember: Whether a pass keeps what it worked out for the next one, as long as nothing of it
             changes; without, everything is worked out anew, to the same end.
+        allow_args: Whether argument lists of containers may be written.
     """
 
     stale_after_seconds: float
@@ -28,3 +29,4 @@ class Options:
     tick_seconds: float = 15.0
     parents: frozenset[ParentKind] = frozenset()
     remember: bool = True
+    allow_args: bool = False

@@ -21,13 +21,13 @@ from ridgeline.controller.history import Past
 from ridgeline.controller.intent import (
     intended,
     order_of,
-    undone_problem,
     with_comparison,
     with_served,
 )
 from ridgeline.controller.leaving import Leaving
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.mind import Mind, fresh_mind
+from ridgeline.controller.obstacle import obstacle
 from ridgeline.controller.options import Options
 from ridgeline.controller.ports import Leader, Reports, Targets
 from ridgeline.controller.recorder import PassSink
@@ -63,7 +63,6 @@ from ridgeline.policy.roll import (
     begun,
     must_begin,
     seen_is_older,
-    undone_by_others,
 )
 from ridgeline.terms.rolls import CanaryOtherwise, RollState, RollWay
 
@@ -205,6 +204,7 @@ class Reconciler:
             view.roll is not None
             and target is not None
             and must_begin(view.roll, target, view.now)
+            and obstacle(view, target, self._options) is None
             and self._leader.held
             and not (view.settings.suspended or view.settings.frozen)
         )
@@ -264,9 +264,8 @@ class Reconciler:
         if target is None:
             mind.block = None
             return None
-        if undone_by_others(view.roll, target, view.serving.generation):
-            return undone_problem(view, target)
-        return await self._standing_refusal(view, mind, target)
+        found = obstacle(view, target, self._options)
+        return found or await self._standing_refusal(view, mind, target)
 
     async def _standing_refusal(
         self, view: View, mind: Mind, target: TargetFacts

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from ridgeline.api.spec import SpeculativeServingSpec
 from ridgeline.cluster.objects import DeploymentObject, ServingObject
+from ridgeline.engine.args_given import config_in_args
+from ridgeline.engine.args_reading import ArgsError
 from ridgeline.engine.container import Container, InjectionPointError, injection_point
 from ridgeline.engine.speculative_config import (
     InvalidSpeculativeConfigError,
@@ -12,6 +14,7 @@ from ridgeline.engine.speculative_config import (
     profile_of,
 )
 from ridgeline.policy.facts import Problem, RolloutFacts, TargetFacts
+from ridgeline.terms.modes import InjectionMode
 from ridgeline.terms.names import PROFILE_ENV
 from ridgeline.terms.reasons import Reason
 
@@ -57,7 +60,31 @@ def resolve_target(
     container = _container(spec, deployment)
     if isinstance(container, Problem):
         return container
-    return _with_active_profile(deployment, container, profiles)
+    in_args = injection_of(spec) is InjectionMode.ARGS
+    kept = _kept_list(deployment, container, in_args=in_args)
+    if kept is not None:
+        return kept
+    return _with_active_profile(deployment, container, profiles, in_args=in_args)
+
+
+def _kept_list(
+    deployment: DeploymentObject, container: Container, *, in_args: bool
+) -> Problem | None:
+    """Tell that we own an argument list which the next write would not name, and so delete."""
+    held = [each for each in deployment.args_ours if not in_args or each != container.name]
+    if not held:
+        return None
+    return Problem(
+        reason=Reason.ARGS_NOT_EDITABLE,
+        message=f"the operator still owns the argument list of container {held[0]!r}, which "
+        "this serving does not ask for any more, and another write would take the list out: "
+        "give it back first with kubectl ridgeline release",
+    )
+
+
+def injection_of(spec: SpeculativeServingSpec) -> InjectionMode:
+    """Return how a serving's profiles reach the server."""
+    return spec.injection.mode if spec.injection is not None else InjectionMode.ENV
 
 
 def older_claim(serving: ServingObject, target: str, others: Iterable[ServingObject]) -> str | None:
@@ -103,13 +130,19 @@ def _container(spec: SpeculativeServingSpec, deployment: DeploymentObject) -> Co
 
 
 def _with_active_profile(
-    deployment: DeploymentObject, container: Container, profiles: tuple[Profile, ...]
+    deployment: DeploymentObject,
+    container: Container,
+    profiles: tuple[Profile, ...],
+    *,
+    in_args: bool,
 ) -> ResolvedTarget | Problem:
     try:
-        point = injection_point(container)
-        active = profile_of(point.text, profiles)
+        text = config_in_args(container) if in_args else injection_point(container).text
+        active = profile_of(text, profiles)
     except InjectionPointError as error:
         return Problem(reason=Reason.INJECTION_POINT_MISSING, message=str(error))
+    except ArgsError as error:
+        return Problem(reason=Reason.ARGS_NOT_EDITABLE, message=str(error))
     except InvalidSpeculativeConfigError as error:
         return Problem(reason=Reason.SPECULATIVE_CONFIG_INVALID, message=str(error))
     facts = TargetFacts(
@@ -119,12 +152,15 @@ def _with_active_profile(
         last_writer_at=deployment.last_writer_at,
         desired_replicas=deployment.replicas,
         active_profile=active.name if active else None,
-        active_config=point.text,
+        active_config=text,
         rollout=rollout_of(deployment),
         template=deployment.template,
         label=deployment.template_profile,
-        has_item=any(each.name == PROFILE_ENV for each in container.env),
+        has_item=container.name in deployment.args_ours
+        if in_args
+        else any(each.name == PROFILE_ENV for each in container.env),
         paused_by_us=deployment.paused_by_us,
+        in_args=in_args,
     )
     return ResolvedTarget(deployment=deployment, container=container, facts=facts)
 

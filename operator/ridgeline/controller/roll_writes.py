@@ -7,6 +7,7 @@ gives up all, and the default of the target's own manifest applies again.
 
 from dataclasses import dataclass, replace
 
+from ridgeline.cluster.args_write import args_write
 from ridgeline.cluster.marker import CanaryMark
 from ridgeline.cluster.objects import DeploymentObject
 from ridgeline.cluster.target import ProfileWrite
@@ -14,6 +15,7 @@ from ridgeline.controller.intent import mark_of
 from ridgeline.controller.ports import Targets
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.controller.rolling import Refusal, TargetMovedError, attempted
+from ridgeline.engine.container import Container
 from ridgeline.policy.roll import Before, Roll
 from ridgeline.terms.rolls import OnDelete
 
@@ -25,10 +27,12 @@ class Rewrite:
     Attributes:
         write: The write; its version is that of the last read. `None`: nothing of ours.
         deployment: The target as it was seen.
+        in_args: The container whose argument list carries the config; `None` with an env item.
     """
 
     write: ProfileWrite | None
     deployment: DeploymentObject
+    in_args: Container | None = None
 
 
 def held_back(target: ResolvedTarget, roll: Roll, serving: str, on_delete: OnDelete) -> Rewrite:
@@ -65,7 +69,11 @@ async def rewrite(targets: Targets, asked: Rewrite) -> DeploymentObject | Refusa
             raise TargetMovedError("the target was changed while its roll went on")
         if asked.write is None:
             return await targets.release(live, exact=True)
-        return await targets.apply(replace(asked.write, resource_version=live.resource_version))
+        write = replace(asked.write, resource_version=live.resource_version)
+        if asked.in_args is not None:
+            # Of one generation the argument list is one, too.
+            write = replace(write, args=args_write(live, asked.in_args, write.config))
+        return await targets.apply(write)
 
     return await attempted(once, "a step of the roll")
 
@@ -85,6 +93,7 @@ def _with(
     deployment = target.deployment
     return Rewrite(
         deployment=deployment,
+        in_args=target.container if target.facts.in_args else None,
         write=ProfileWrite(
             namespace=deployment.namespace,
             deployment=deployment.name,

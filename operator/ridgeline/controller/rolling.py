@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ridgeline.api.spec import SpeculativeServingSpec
+from ridgeline.cluster.args_write import args_write
 from ridgeline.cluster.errors import (
     AnotherObjectError,
     FieldConflictError,
@@ -24,7 +25,12 @@ from ridgeline.cluster.objects import DeploymentObject
 from ridgeline.cluster.target import ProfileWrite
 from ridgeline.controller.ports import Targets
 from ridgeline.controller.resolve import ResolvedTarget, resolve_target
-from ridgeline.engine.speculative_config import Profile, render
+from ridgeline.engine.args_reading import ArgsError
+from ridgeline.engine.speculative_config import (
+    InvalidSpeculativeConfigError,
+    Profile,
+    render,
+)
 from ridgeline.policy.facts import Problem
 from ridgeline.terms.names import PROFILE_ENV
 from ridgeline.terms.reasons import Reason
@@ -134,6 +140,8 @@ async def attempted(
             raise TargetMovedError(str(error)) from error
         except FieldConflictError as error:
             return Refusal(problem=conflict_of(error))
+        except (ArgsError, InvalidSpeculativeConfigError) as error:
+            return Refusal(problem=Problem(reason=Reason.ARGS_NOT_EDITABLE, message=str(error)))
         except RefusedError as error:
             message = f"the API server refused {what}: {error}"
             return Refusal(problem=Problem(reason=Reason.WRITE_REFUSED, message=message))
@@ -162,6 +170,8 @@ def _as_decided(order: Order, live: DeploymentObject) -> ResolvedTarget:
 
 
 def _profile_write(order: Order, target: ResolvedTarget) -> ProfileWrite:
+    config = render(order.profile)
+    in_args = target.facts.in_args
     return ProfileWrite(
         namespace=order.namespace,
         deployment=target.deployment.name,
@@ -170,8 +180,9 @@ def _profile_write(order: Order, target: ResolvedTarget) -> ProfileWrite:
         container=target.container.name,
         serving=order.serving,
         profile=order.profile.name,
-        config=render(order.profile),
+        config=config,
         on_delete=order.spec.on_delete,
+        args=args_write(target.deployment, target.container, config) if in_args else None,
     )
 
 

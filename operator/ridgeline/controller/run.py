@@ -128,6 +128,7 @@ class Operator:
                 frozen=self._config.freeze,
                 tick_seconds=self._config.tick_seconds,
                 parents=frozenset(self._config.parents),
+                allow_args=self._config.allow_args,
             ),
             metrics=self._metrics,
             around=self._around,

@@ -118,10 +118,14 @@ def own_flag_value(container: Container) -> str | None:
     """
     words = container.words
     for each in mentions(words, NOTHING):
-        written = words[each.first + each.words - 1]
-        if not _EXPANDED.search(written) and not _SHELL_REFERENCE.search(written):
+        if not is_reference(words[each.first + each.words - 1]):
             return _literal(each)
     return None
+
+
+def is_reference(word: str) -> bool:
+    """Tell whether a word takes the profile's variable in, by the kubelet or by a shell."""
+    return bool(_EXPANDED.search(word) or _SHELL_REFERENCE.search(word))
 
 
 def _literal(mention: Mention) -> str:
@@ -157,8 +161,7 @@ def _refuse_second_flag(container: Container) -> None:
 
 def _own_in_script(script: Script) -> Iterator[Mention]:
     for each in script.mentions:
-        value = each.value or ""
-        if not _EXPANDED.search(value) and not _SHELL_REFERENCE.search(value):
+        if not is_reference(each.value or ""):
             yield each
 
 

@@ -45,6 +45,8 @@ NEEDS_A_PERSON: Final = frozenset(
         Reason.CONTAINER_AMBIGUOUS,
         Reason.CONTAINER_NOT_FOUND,
         Reason.INJECTION_POINT_MISSING,
+        Reason.ARGS_NOT_EDITABLE,
+        Reason.ARGS_NOT_ALLOWED,
         Reason.SPECULATIVE_CONFIG_INVALID,
         Reason.ACTIVE_PROFILE_UNKNOWN,
         Reason.PROFILE_MISMATCH,

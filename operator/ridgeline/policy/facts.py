@@ -163,6 +163,8 @@ class TargetFacts:
         has_item: Whether its container has the env item that carries the config; without one the
             default of the target's own manifest applies.
         paused_by_us: Whether `spec.paused` is true and ours.
+        in_args: Whether the config stands in the container's argument list, which others write as
+            a whole. `has_item` then tells whether that list is ours.
     """
 
     uid: str
@@ -177,6 +179,7 @@ class TargetFacts:
     label: str | None = None
     has_item: bool = False
     paused_by_us: bool = False
+    in_args: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,9 @@ UNDONE_FORGOTTEN_SECONDS: Final = 24 * 3600.0
 _PEOPLE: Final = "kubectl"
 """Field managers of people's own commands begin so (kubectl-edit, kubectl-rollout, …)."""
 
+_APPLIES: Final = frozenset({"kubectl", "kubectl-client-side-apply"})
+"""Field managers of `kubectl apply`, which writes an argument list as it stands in a file."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
@@ -275,6 +278,9 @@ def undone_by_others(roll: Roll | None, target: TargetFacts, serving_generation:
     if roll is None or roll.state is not RollState.UNDONE or roll.target_uid != target.uid:
         return False
     person = not roll.undone_by or roll.undone_by.startswith(_PEOPLE)
+    if target.in_args and roll.undone_by in _APPLIES and roll.template != target.template:
+        # Something else of the template was changed from a file, and the list went along.
+        person = False
     means_it = person or roll.undone_times >= UNDONE_TOO_OFTEN
     return means_it and serving_generation <= roll.serving_generation
 

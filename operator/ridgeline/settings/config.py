@@ -86,6 +86,12 @@ class OperatorConfig(ConfigModel):
         description="Kinds of objects that are written instead of the Deployments that they made; "
         "empty: such Deployments get recommendations only.",
     )
+    allow_args: bool = Field(
+        default=False,
+        description="Let servings with injection mode Args have the argument lists of their "
+        "containers written. The chart sets it from guard.allowArgs, since the guard must admit "
+        "it, too.",
+    )
     freeze: bool = Field(
         default=False,
         description="While true, nothing is begun in any target, whatever servings say; canaries "

@@ -20,13 +20,18 @@ LABEL_PATH: Final = f".spec.template.metadata.labels.{PROFILE_LABEL}"
 ANNOTATION_PATH: Final = f".metadata.annotations.{SERVING_ANNOTATION}"
 RESTARTED_ANNOTATION: Final = "kubectl.kubernetes.io/restartedAt"
 
-_ENV_PATH: Final = re.compile(r'^\.spec\.template\.spec\.containers\[name="([^"]*)"\]')
+_CONTAINER_PATH: Final = re.compile(r'^\.spec\.template\.spec\.containers\[name="([^"]*)"\]')
 
 
 def env_path(container: str) -> str:
     """Return the path of the env item's value, as the API server writes it."""
     containers = f'.spec.template.spec.containers[name="{container}"]'
     return f'{containers}.env[name="{PROFILE_ENV}"].value'
+
+
+def args_path(container: str) -> str:
+    """Return the path of an argument list, as the API server writes it."""
+    return f'.spec.template.spec.containers[name="{container}"].args'
 
 
 def deployment_body(workload: "Workload") -> dict[str, Any]:
@@ -158,9 +163,11 @@ def _managers(workload: "Workload") -> Iterator[dict[str, Any]]:
 
 def _way(path: str) -> tuple[str, ...]:
     """Return how managed fields lead to a path."""
-    env = _ENV_PATH.match(path)
-    if env is not None:
-        return (*managed_fields.env_item(env[1]), "f:value")
+    container = _CONTAINER_PATH.match(path)
+    if container is not None and path == args_path(container[1]):
+        return managed_fields.args_of(container[1])
+    if container is not None:
+        return (*managed_fields.env_item(container[1]), "f:value")
     return {
         PAUSED_PATH: managed_fields.PAUSED,
         LABEL_PATH: ("f:spec", "f:template", "f:metadata", "f:labels", f"f:{PROFILE_LABEL}"),

@@ -7,7 +7,7 @@ from typing import Final
 
 from ridgeline.cluster.errors import Conflict, FieldConflictError, RefusedError
 from ridgeline.engine.container import Container, EnvItem
-from ridgeline.sim.bodies import ANNOTATION_PATH, LABEL_PATH, PAUSED_PATH, env_path
+from ridgeline.sim.bodies import ANNOTATION_PATH, LABEL_PATH, PAUSED_PATH, args_path, env_path
 from ridgeline.sim.fleet_objects import NAMESPACE, SimulatedObjects
 from ridgeline.sim.template import Template
 from ridgeline.sim.workload import Workload
@@ -74,6 +74,7 @@ class SimulatedWriters(SimulatedObjects):
         workload = self._workload(name, namespace)
         template = replace(workload.template, containers=containers)
         if template != workload.template:
+            _take_lists(workload, template, manager)
             workload.template = template
             workload.touch(self.now, manager)
             self._announce(workload)
@@ -258,12 +259,21 @@ def _take_over(workload: Workload, template: Template, manager: str) -> None:
     before = workload.template
     if before.profile != template.profile:
         workload.owners[LABEL_PATH] = set() if template.profile is None else {manager}
+    _take_lists(workload, template, manager)
     env_before = {each.name: _item(each) for each in before.containers}
     for each in template.containers:
         item = _item(each)
         if item != env_before.get(each.name):
             workload.owners[env_path(each.name)] = set() if item is None else {manager}
     workload.template = template
+
+
+def _take_lists(workload: Workload, template: Template, manager: str) -> None:
+    """Give every argument list that changes to who changes it."""
+    before = {each.name: each.args for each in workload.template.containers}
+    for each in template.containers:
+        if each.args != before.get(each.name):
+            workload.owners[args_path(each.name)] = {manager}
 
 
 def _item(container: Container) -> EnvItem | None:

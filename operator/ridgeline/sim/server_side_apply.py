@@ -18,11 +18,18 @@ from ridgeline.cluster.errors import (
     RefusedError,
     StaleVersionError,
 )
-from ridgeline.cluster.marker import marker
+from ridgeline.cluster.marker import ArgsMark, marker_of
 from ridgeline.cluster.objects import ServingObject
-from ridgeline.cluster.target import ProfileWrite
+from ridgeline.cluster.target import ProfileWrite, marker_text
+from ridgeline.engine.args_given import with_given
 from ridgeline.engine.container import Container, EnvItem
-from ridgeline.sim.bodies import ANNOTATION_PATH, LABEL_PATH, PAUSED_PATH, env_path
+from ridgeline.sim.bodies import (
+    ANNOTATION_PATH,
+    LABEL_PATH,
+    PAUSED_PATH,
+    args_path,
+    env_path,
+)
 from ridgeline.sim.template import Template
 from ridgeline.sim.workload import Workload
 from ridgeline.terms.names import (
@@ -68,23 +75,22 @@ def objection(
 def _leaves(write: ProfileWrite, workload: Workload) -> Iterator[tuple[str, bool]]:
     """Yield each leaf of the apply, and whether it changes it."""
     container = next(each for each in workload.template.containers if each.name == write.container)
-    values = [item.value for item in container.env if item.name == PROFILE_ENV]
-    yield env_path(write.container), values != [write.config]
+    if write.args is not None:
+        yield args_path(write.container), container.args != write.args.words
+    else:
+        values = [item.value for item in container.env if item.name == PROFILE_ENV]
+        yield env_path(write.container), values != [write.config]
     if write.profile is not None:
         yield LABEL_PATH, workload.template.profile != write.profile
-    yield ANNOTATION_PATH, workload.marker != _marker(write)
+    yield ANNOTATION_PATH, workload.marker != marker_text(write)
     if write.canary is not None:
         yield PAUSED_PATH, not workload.paused
-
-
-def _marker(write: ProfileWrite) -> str:
-    return marker(write.serving, write.on_delete, write.canary)
 
 
 def _conflicts(write: ProfileWrite, workload: Workload) -> Iterator[Conflict]:
     for path, changes in _leaves(write, workload):
         others = workload.owners.get(path, set()) - {PROFILE_MANAGER}
-        if changes:
+        if changes and path != args_path(write.container):  # that one is forced
             yield from (Conflict(manager=each, field=path) for each in sorted(others))
 
 
@@ -93,11 +99,17 @@ def template_with(write: ProfileWrite, template: Template) -> Template:
     return replace(
         template,
         containers=tuple(
-            _with_item(each, write.config) if each.name == write.container else each
+            _with_profile(each, write) if each.name == write.container else each
             for each in template.containers
         ),
         profile=template.profile if write.profile is None else write.profile,
     )
+
+
+def _with_profile(container: Container, write: ProfileWrite) -> Container:
+    if write.args is None:
+        return _with_item(container, write.config)
+    return replace(container, args=write.args.words)
 
 
 def _with_item(container: Container, text: str) -> Container:
@@ -115,9 +127,12 @@ def take(write: ProfileWrite, workload: Workload, template: Template, now: float
         template = replace(template, profile=None)
     leaves = list(_leaves(write, workload))
     changed = any(changes for _, changes in leaves)
-    for path, _ in leaves:
-        workload.owners.setdefault(path, set()).add(PROFILE_MANAGER)
-    workload.marker = _marker(write)
+    for path, changes in leaves:
+        owners = workload.owners.setdefault(path, set())
+        if changes:
+            owners.clear()
+        owners.add(PROFILE_MANAGER)
+    workload.marker = marker_text(write)
     paused = workload.paused
     if write.canary is not None:
         workload.paused = True
@@ -135,7 +150,11 @@ def take(write: ProfileWrite, workload: Workload, template: Template, now: float
 def give_up_all(workload: Workload, now: float) -> bool:
     """Carry out an apply that names nothing; return whether the object is another one by it."""
     template, paused, before = workload.template, workload.paused, workload.marker
+    found = marker_of(workload.marker)
+    mark = found.args if found is not None else None
     for container in template.containers:
+        if _give_up(workload, args_path(container.name)):
+            template = _with_container(template, _handed_back(container, mark))
         if _give_up(workload, env_path(container.name)):
             env = tuple(each for each in container.env if each.name != PROFILE_ENV)
             template = _with_container(template, replace(container, env=env))
@@ -151,6 +170,12 @@ def give_up_all(workload: Workload, now: float) -> bool:
     if workload.marker != before:
         workload.version = workload.next_version()
     return workload.marker != before
+
+
+def _handed_back(container: Container, mark: ArgsMark | None) -> Container:
+    """Return a container whose list is its maker's again (`cluster.hand_back`)."""
+    given = mark.given if mark is not None and mark.container == container.name else ()
+    return replace(container, args=with_given(container.args, given))
 
 
 def _with_container(template: Template, container: Container) -> Template:

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from ridgeline.engine.container import Container
+from ridgeline.engine.container import Container, own_flag_value
 from ridgeline.engine.speculative_config import InvalidSpeculativeConfigError, parse
 from ridgeline.terms.names import PROFILE_ENV
 
@@ -29,9 +29,11 @@ class Template:
 
     @property
     def speculative_config(self) -> str:
-        """Text of the env item that carries the profile; empty without one."""
+        """Text of the env item that carries the profile, else of a flag; empty without one."""
         items = [item for each in self.containers for item in each.env if item.name == PROFILE_ENV]
-        return next((item.value for item in items if item.value), "")
+        flags = (own_flag_value(each) for each in self.containers)
+        texts = (*(item.value for item in items), *flags)
+        return next((text for text in texts if text), "")
 
 
 def can_start(template: Template) -> bool:

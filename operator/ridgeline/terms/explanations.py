@@ -156,6 +156,18 @@ EXPLANATIONS: Final[dict[Reason, Explanation]] = {
         "The container's command and args do not read $(SPECULATION_CONFIG).",
         'Add "--speculative-config=$(SPECULATION_CONFIG)" to its args, and an empty default.',
     ),
+    Reason.ARGS_NOT_EDITABLE: Explanation(
+        "spec.injection.mode is Args, and the flag in the container's arguments cannot be read or "
+        "replaced safely: it stands in a shell's script, in command, in a variable or a --config "
+        "file, or contradicts another.",
+        "Write it as the message shows, or use injection mode Env.",
+    ),
+    Reason.ARGS_NOT_ALLOWED: Explanation(
+        "spec.injection.mode is Args, and the operator's configuration does not let it write "
+        "argument lists.",
+        "Use injection mode Env; or, knowing what it gives away, set guard.allowArgs: true in the "
+        "chart.",
+    ),
     Reason.SPECULATIVE_CONFIG_INVALID: Explanation(
         "The speculative config that the target carries is not a JSON object.",
         "Correct it in the Deployment, or remove it.",

@@ -22,6 +22,17 @@ class InjectionMode(StrEnum):
     """How a profile reaches the server's command line."""
 
     ENV = "Env"
+    """An env item, which the container's arguments read."""
+    ARGS = "Args"
+    """The argument list itself, with the operator's flag in it."""
+
+
+class ConflictPolicy(StrEnum):
+    """What is done where the profile's place belongs to another field manager."""
+
+    HOLD = "Hold"
+    FORCE = "Force"
+    """The argument list is taken over; nothing else ever is."""
 
 
 class UnverifiedEngine(StrEnum):

@@ -48,6 +48,8 @@ class Reason(StrEnum):
     CONTAINER_AMBIGUOUS = "ContainerAmbiguous"
     CONTAINER_NOT_FOUND = "ContainerNotFound"
     INJECTION_POINT_MISSING = "InjectionPointMissing"
+    ARGS_NOT_EDITABLE = "ArgsNotEditable"
+    ARGS_NOT_ALLOWED = "ArgsNotAllowed"
     SPECULATIVE_CONFIG_INVALID = "SpeculativeConfigInvalid"
     ACTIVE_PROFILE_UNKNOWN = "ActiveProfileUnknown"
     PROFILE_MISMATCH = "ProfileMismatch"

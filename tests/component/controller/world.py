@@ -109,6 +109,7 @@ class Process:
         around: Surroundings | None = None,
         sink: PassSink | None = None,
         parents: frozenset[ParentKind] = frozenset(),
+        allow_args: bool = False,
     ) -> None:
         self.cluster = cluster
         self.store = WatchStore()
@@ -131,6 +132,7 @@ class Process:
                 max_concurrent_rolls_per_pool=max_rolls_per_pool,
                 frozen=frozen,
                 parents=parents,
+                allow_args=allow_args,
             ),
             metrics=self.metrics,
             around=around,

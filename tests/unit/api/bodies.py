@@ -55,6 +55,7 @@ def good_spec() -> Spec:
         "model": {"precision": "FP8"},
         "engine": {"version": "0.24.0", "unverified": "Hold"},
         "injection": {"mode": "Env"},
+        "conflictPolicy": "Hold",
     }
 
 

@@ -40,7 +40,30 @@ EXPERTS = {"count": 8, "active": 2, "layers": 32, "parametersMillions": 6000}
 FIRST = "spec.profiles[0]"
 RANGES = "spec.cutoff.ranges"
 
+
+def injected(mode: str | None, policy: str | None = None) -> Any:
+    """Return an edit that sets how a profile reaches the server, and what it may take over."""
+
+    def edit(spec_: dict[str, Any]) -> None:
+        del spec_["injection"], spec_["conflictPolicy"]
+        if mode is not None:
+            spec_["injection"] = {"mode": mode}
+        if policy is not None:
+            spec_["conflictPolicy"] = policy
+
+    return edit
+
+
 BROKEN_RULES = (
+    *(
+        Case(title, injected(mode, policy), "spec.conflictPolicy", spec.ARGS_ARE_FORCED)
+        for title, mode, policy in (
+            ("arguments without a word on conflicts", "Args", None),
+            ("arguments that hold on conflicts", "Args", "Hold"),
+            ("a forced item", "Env", "Force"),
+            ("force alone", None, "Force"),
+        )
+    ),
     *schedule_cases.BROKEN,
     *engine_setting_cases.BROKEN,
     *(
@@ -296,6 +319,9 @@ KEPT_RULES = (
     *schedule_cases.KEPT,
     *engine_setting_cases.KEPT,
     Case("as it stands", lambda _: None),
+    Case("forced arguments", injected("Args", "Force")),
+    Case("an item that holds on conflicts", injected("Env", "Hold")),
+    Case("nothing said of injection", injected(None)),
     Case("without a cut-off", lambda spec_: spec_.pop("cutoff")),
     Case("an empty cut-off", at("cutoff", value={})),
     Case("Ridge", at("cutoff", value={"strategy": "Ridge"})),
@@ -441,7 +467,7 @@ OUT_OF_BOUNDS = (
     Case("accelerator as a label", at("accelerator", value="NVIDIA-L4"), "spec.accelerator"),
     Case("policy of a namespace", at("policyRef", "name", value="a/b"), "spec.policyRef.name"),
     Case("policy without a name", at("policyRef", value={}), "spec.policyRef.name"),
-    Case("unknown injection", at("injection", "mode", value="Args"), "spec.injection.mode"),
+    Case("unknown injection", at("injection", "mode", value="Flag"), "spec.injection.mode"),
     Case("suspend as a word", at("suspend", value="yes"), "spec.suspend"),
     Case(
         "target of another kind",

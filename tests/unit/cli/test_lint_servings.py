@@ -49,6 +49,49 @@ def test_profiles_are_judged_by_the_targets_release_model_and_gpu(tmp_path: Path
     assert "Memory" not in checks(tmp_path, target(), serving(draft))
 
 
+IN_ARGS: Body = {"injection": {"mode": "Args"}, "conflictPolicy": "Force"}
+
+
+def _in_args(*args: str, **fields: Any) -> Body:
+    found = target(**fields)
+    found["spec"]["template"]["spec"]["containers"][0]["args"] = [LLAMA, *args]
+    return found
+
+
+def test_an_argument_list_that_is_taken_over_is_told_and_needs_no_variable(tmp_path: Path) -> None:
+    found = checks(tmp_path, _in_args("--port=8000"), serving(HEAD, **IN_ARGS))
+    assert found["ArgsTakenOver"]["severity"] == "Warning"
+    assert "guard.allowArgs" in found["ArgsTakenOver"]["consequence"]
+    assert not {"InjectionPointMissing", "DefaultMissing", "FieldConflict"} & set(found)
+    by_item = checks(tmp_path, _in_args("--port=8000"), serving(HEAD))
+    assert "InjectionPointMissing" in by_item
+    assert "ArgsTakenOver" not in by_item
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--config", "/etc/vllm.yaml"),
+        ("--", "--port=8000"),
+        ("--spec-tokens", "3", "-sc", '{"num_speculative_tokens":4}'),
+    ],
+)
+def test_an_argument_list_that_cannot_carry_a_profile_is_an_error(
+    tmp_path: Path, args: tuple[str, ...]
+) -> None:
+    found = checks(tmp_path, _in_args(*args), serving(HEAD, **IN_ARGS))
+    assert found["ArgsNotEditable"]["severity"] == "Error"
+
+
+def test_an_argument_list_of_another_controllers_deployment_is_an_error(tmp_path: Path) -> None:
+    made = _in_args("--port=8000")
+    owner = {"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService"}
+    made["metadata"]["ownerReferences"] = [{**owner, "name": "x", "uid": "u", "controller": True}]
+    found = checks(tmp_path, made, serving(HEAD, **IN_ARGS))
+    assert found["ArgsOfParent"]["severity"] == "Error"
+    assert "ArgsTakenOver" not in found
+
+
 def test_the_serving_says_gpu_model_and_precision(tmp_path: Path) -> None:
     said: Body = {"accelerator": "l4", "model": {"name": LARGE, "precision": "FP8"}}
     found = checks(tmp_path, target(model="/models/own"), serving(HEAD, **said))

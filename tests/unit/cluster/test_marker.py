@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ridgeline.cluster.marker import CanaryMark, Marker, marker, marker_of
+from ridgeline.cluster.marker import ArgsMark, CanaryMark, Marker, marker, marker_of
+from ridgeline.engine.args_given import GivenFlag
 from ridgeline.terms.rolls import OnDelete
 
 MARKS = [
@@ -27,6 +28,36 @@ def test_what_was_written_is_read_back(on_delete: OnDelete, mark: CanaryMark | N
 
 def test_the_text_is_short_and_says_what_happens_without_a_canary_too() -> None:
     assert marker("llama") == '{"serving":"llama","onDelete":"Keep"}'
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [(), (GivenFlag(before=2, words=("-sc", "{}")), GivenFlag(before=3, words=("--spec-t=1",)))],
+)
+def test_the_flags_of_a_lists_maker_are_read_back(flags: tuple[GivenFlag, ...]) -> None:
+    mark = ArgsMark(container="vllm", given=flags)
+    found = marker_of(marker("llama", args=mark))
+    assert found is not None
+    assert found.args == mark
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        ["--trust-remote-code"],
+        [0, "--trust-remote-code"],
+        [0, "-sc", "{}", "--trust-remote-code"],
+        [0, "-sc={}", "-sc={}"],
+        [0],
+        ["0", "-sc", "{}"],
+        [True, "-sc", "{}"],
+        [0, "-sc", 7],
+        "-sc={}",
+    ],
+)
+def test_no_other_word_gets_into_the_arguments_by_the_annotation(flag: object) -> None:
+    text = json.dumps({"serving": "llama", "args": {"container": "vllm", "given": [flag]}})
+    assert marker_of(text) is None
 
 
 def test_one_that_says_nothing_of_deletion_keeps() -> None:

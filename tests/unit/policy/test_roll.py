@@ -157,6 +157,31 @@ def test_an_undone_roll_stands_until_the_serving_is_edited(
     assert undone_by_others(roll, sight, serving_generation) is undone
 
 
+@pytest.mark.parametrize(
+    ("by", "template", "in_args", "times", "undone"),
+    [
+        # From a file something else was changed, and the whole list went along.
+        ("kubectl-client-side-apply", "new", True, 1, False),
+        ("kubectl", "new", True, 1, False),
+        ("kubectl-client-side-apply", "new", True, 2, True),
+        # Nothing else was changed, or by hand, or the item is an element of its own.
+        ("kubectl-client-side-apply", "old", True, 1, True),
+        ("kubectl-edit", "new", True, 1, True),
+        ("kubectl-rollout", "new", True, 1, True),
+        ("kubectl-client-side-apply", "new", False, 1, True),
+        ("", "new", True, 1, True),
+        ("kustomize-controller", "new", True, 1, False),
+        ("kustomize-controller", "old", True, 2, True),
+    ],
+)
+def test_an_upgrade_that_takes_the_whole_argument_list_along_is_no_word_against_us(
+    by: str, template: str, in_args: bool, times: int, undone: bool
+) -> None:
+    roll = replace(UNDONE, undone_times=times, undone_by=by, template="old")
+    sight = replace(target("eagle2"), template=template, in_args=in_args)
+    assert undone_by_others(roll, sight, roll.serving_generation) is undone
+
+
 sights = st.builds(
     target,
     st.sampled_from(["none", "eagle2", "draft-1b", None]),
