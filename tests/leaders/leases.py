@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.leaders.allowed import EVENTS, LEASES
-from tests.leaders.audit import Entry, epoch_of
+from tests.leaders.audit import Entry
 from tests.leaders.rules import Kind, Rules, Violation, broken
 
 _KEPT = 200
@@ -67,10 +67,10 @@ class Holders:
         if holder and holder != self._last_holder:
             self.takeovers += self._last_holder is not None
             self._last_holder = holder
-        renewed = epoch_of(spec.get("renewTime")) or entry.done
         lasts = float(spec.get("leaseDurationSeconds") or 0)
         account = self._accounts.get(holder, holder) if holder else None
-        self._past.append(_Held(since=entry.done, account=account, until=renewed + lasts))
+        # Whoever waits for its end counts from when it saw the renewal, and trusts nobody's clock.
+        self._past.append(_Held(since=entry.done, account=account, until=entry.at + lasts))
 
     def _judge(self, entry: Entry) -> Iterator[Violation]:
         held = self._at(entry)

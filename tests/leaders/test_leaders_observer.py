@@ -289,6 +289,13 @@ def test_an_event_that_comes_late_is_counted_and_breaks_nothing(lost_to: str | N
     assert report.writes["event"] == 2
 
 
+def test_a_lease_lasts_from_when_its_renewal_could_be_seen() -> None:
+    told = begun()
+    told.renew(A, begun_before_s=LEASE_S)
+    told.roll("eagle")
+    assert observed(told).violations == []
+
+
 def test_what_people_do_is_not_judged() -> None:
     told = begun()
     told.apply("eagle", user="admin", change={"spec": {"replicas": 3}}, query="")
