@@ -20,6 +20,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout, StreamReader, TCP
 
 from tests.cluster.prometheus import free_ports
 from tests.faults.errors import status_document
+from tests.faults.loops import drained
 from tests.faults.manner import USUAL, Manner
 
 _HOP_BY_HOP = frozenset({"host", "connection", "transfer-encoding", "content-length"})
@@ -173,6 +174,7 @@ class Gateway:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_until_complete(self._serve())
+        self._loop.run_until_complete(drained())
 
     async def _serve(self) -> None:
         # The certificate is the cluster's own, and what is tested is not who it belongs to.

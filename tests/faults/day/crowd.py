@@ -30,15 +30,22 @@ NAMES: Final = tuple(f"serving-{number:02}" for number in range(CROWD))
 @contextlib.contextmanager
 def crowded(cluster: Cluster, node: HollowNode) -> Iterator[Room]:
     """A room with a hundred targets of one replica each."""
-    config = {"maxConcurrentRolls": BUDGET, "maxConcurrentRollsPerPool": BUDGET}
-    with opened(cluster, node, Setting(config=config), names=NAMES, replicas=1) as room:
+    config = {
+        "maxConcurrentRolls": BUDGET,
+        "maxConcurrentRollsPerPool": BUDGET,
+        "tickSeconds": 5,
+        "relistSeconds": 60,
+    }
+    setting = Setting(config=config, lease_s=15)
+    with opened(cluster, node, setting, names=NAMES, replicas=1) as room:
         yield room
 
 
 def _decided(room: Room) -> None:
     room.start_operator()
     put_servings(room)
-    room.wait(lambda seen: all(each.decision for each in seen.values()), "a decision about each")
+    decided = lambda seen: all(each.decision for each in seen.values())  # noqa: E731
+    room.wait(decided, "a decision about each", timeout_s=ROLLED_S)
 
 
 def _edited_at_once(room: Room) -> list[str]:
@@ -76,7 +83,8 @@ def _status_writes(room: Room) -> int:
 CROWD_FAULTS: Final = (
     Fault(
         name="100 servings edited at once",
-        given=f"by 25 writers, so that each wants another profile; {BUDGET} rolls may be at a time",
+        given=f"by 25 writers, so that each wants another profile; {BUDGET} rolls may be at a time "
+        "(tick 5 s, Lease 15 s)",
         promise="none is forgotten, the budget is kept, and few writes are made",
         strike=_edited_at_once,
         room=crowded,

@@ -16,6 +16,7 @@ from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.queries import REGISTRY, query_context
 from tests.cluster.prometheus import free_ports
 from tests.faults.day.hollow import HollowPod
+from tests.faults.loops import drained
 
 STEPS_PER_SECOND: Final = 10.0
 TOKENS_PER_STEP: Final = 2.0
@@ -91,6 +92,7 @@ class Numbers:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_until_complete(self._serve())
+        self._loop.run_until_complete(drained())
 
     async def _serve(self) -> None:
         app = web.Application()

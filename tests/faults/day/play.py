@@ -31,8 +31,8 @@ from tests.faults.stage import install_crds
 
 Opened = Callable[[Cluster, HollowNode], AbstractContextManager[Room]]
 
-RECOVERY_S: Final = 120.0
-SETTLE_S: Final = 180.0
+RECOVERY_S: Final = 300.0
+SETTLE_S: Final = 300.0
 _QUIET_S: Final = 4.0
 """What is well must still be well after some ticks."""
 

@@ -29,7 +29,7 @@ from tests.faults.day.machine import (
 )
 from tests.faults.day.names import Mood
 from tests.faults.day.play import Fault
-from tests.faults.day.room import Room, Setting, fresh_token, opened
+from tests.faults.day.room import PATIENCE_S, Room, Setting, fresh_token, opened
 
 LAST_S: Final = 20.0
 _SPACE_LEFT: Final = 2**20
@@ -63,14 +63,14 @@ def _no_address_space(room: Room) -> list[str]:
 def _disk_full(room: Room) -> list[str]:
     filler = fill(disk_of(room))
     room.turn()
-    room.rest(LAST_S / 2)
-    alive = room.operator.running
+    room.rest(LAST_S)
+    complaints = ["it ended for a full disk"] if room.restarts else []
     room.operator.kill()
     room.start_operator()
-    room.rest(LAST_S / 2)
-    complaints = [] if alive else ["it ended for a full disk"]
-    if room.restarts:
-        complaints.append("it could not start on a full disk")
+    try:
+        room.operator.wait_ready(timeout_s=PATIENCE_S)
+    except (RuntimeError, TimeoutError) as error:
+        complaints.append(f"it could not start on a full disk: {error}")
     filler.unlink()
     return complaints
 
