@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ridgeline.settings.config import parse_config
 from tests.chart.rendering import (
     CHART,
     NAMESPACE,
     Chart,
     HelmRefusesError,
     Object,
+    config_of,
     of_kind,
     one,
     pod_of,
@@ -83,6 +85,17 @@ def test_arguments_are_guarded_unless_the_values_say_otherwise(chart: Chart) -> 
     assert _variable(strict, tool.CONTAINER_MAY) == "['env']"
     assert _variable(loose, tool.CONTAINER_MAY) == "['env', 'args']"
     assert _rules(strict)["validations"] == _rules(loose)["validations"]
+
+
+@pytest.mark.parametrize(
+    ("guard", "allowed"),
+    [({}, False), ({"allowArgs": True}, True), ({"enabled": False, "allowArgs": True}, True)],
+)
+def test_the_operator_is_told_what_the_guard_admits(
+    chart: Chart, guard: Object, allowed: bool
+) -> None:
+    found = config_of(chart.render({"guard": guard}))
+    assert parse_config(found).allow_args is allowed
 
 
 @pytest.mark.parametrize(
