@@ -11,6 +11,7 @@ from ridgeline.cluster.store import WatchStore
 from ridgeline.controller.basis import strategy_of
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.ports import Leader, Reports
+from ridgeline.controller.pruned import Pruned
 from ridgeline.controller.resolve import ResolvedTarget
 from ridgeline.controller.time_metrics import Phase
 from ridgeline.controller.view import View
@@ -39,6 +40,7 @@ class Reporter:
         self._reports = reports
         self._leader = leader
         self._metrics = metrics
+        self._pruned = Pruned()
 
     async def report_invalid(self, serving: ServingObject, message: str, now: float) -> None:
         """Report a serving whose spec cannot be read.
@@ -102,7 +104,7 @@ class Reporter:
         self._metrics.observe_status(serving.namespace, serving.name, document)
         if obliged and not self._leader.held:
             raise NotLeaderError("the Lease was lost before the roll was announced")
-        if document == serving.status or not self._leader.held:
+        if not self._leader.held or self._pruned.stands(serving, document):
             return serving
         try:
             written = await self._reports.apply_status(serving, document)
@@ -110,6 +112,7 @@ class Reporter:
             if obliged:
                 raise
             return serving
+        self._pruned.written(document, written)
         self._metrics.writes.labels("status").inc()
         self._store.put_serving(written)
         for edge in edges(serving.status, document):
