@@ -2,8 +2,9 @@
 
 The election is the Kubernetes client's own; this file adds what it leaves out: a network failure
 counts as a failed renewal (not as the end of the election), a call that hangs is given up, nobody
-holds the Lease for longer than the others wait after its last renewal, the clock is UTC, and a
-clean stop gives the Lease back, so that a successor starts at once.
+holds the Lease for longer than the others wait after its last renewal, no step of the wall clock
+ends that wait or prolongs it, what is written is UTC, and a clean stop gives the Lease back, so
+that a successor starts at once.
 """
 
 import asyncio
@@ -45,6 +46,7 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
         api: The API server.
         call_seconds: A call without an answer is given up after this; the client itself would
             wait for minutes, with the Lease long gone to somebody else.
+        duration_seconds: For so long a holder that is silent keeps the Lease.
         renewed: Called with the monotonic time at which a successful write was begun.
         lost: Called when the Lease names another holder.
     """
@@ -56,11 +58,15 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
         api: KubernetesApi,
         *,
         call_seconds: float,
+        duration_seconds: float,
         renewed: Callable[[float], None],
         lost: Callable[[], None],
     ) -> None:
         super().__init__(*lease, identity, api_client=api.client)
         self._call_seconds = call_seconds
+        self._duration_seconds = duration_seconds
+        self._seen: tuple[str | None, ...] = (None,)
+        self._seen_at = time.monotonic()
         self._renewed = renewed
         self._lost = lost
 
@@ -70,9 +76,30 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
                 found, record = await super().get(name, namespace)
         except _NO_ANSWER as error:
             return False, ApiException(status=0, reason=f"no answer: {error!r}")
-        if found and record.holder_identity not in (None, self.identity):
-            self._lost()
+        if found:
+            self._observe(record)
         return found, record
+
+    def _observe(self, record: LeaderElectionRecord) -> None:
+        """Note since when the Lease has been as it is; let one that has run out be nobody's.
+
+        The election itself counts by the wall clock, which may be set.
+        """
+        seen = (record.holder_identity, record.acquire_time, record.renew_time)
+        if seen != self._seen:
+            self._seen, self._seen_at = seen, time.monotonic()
+        if record.holder_identity in (None, self.identity):
+            return
+        self._lost()
+        if not self._held_by_another:
+            record.holder_identity = None
+
+    @property
+    def _held_by_another(self) -> bool:
+        """Whether somebody else holds the Lease, and has not been silent for too long."""
+        if self._seen[0] in (None, self.identity):
+            return False
+        return time.monotonic() - self._seen_at < self._duration_seconds
 
     async def create(
         self, name: str, namespace: str, election_record: LeaderElectionRecord
@@ -90,6 +117,8 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
         return True
 
     async def update(self, name: str, namespace: str, updated_record: LeaderElectionRecord) -> bool:
+        if self._held_by_another:
+            return False
         begun = time.monotonic()
         with contextlib.suppress(*_NO_ANSWER):
             async with asyncio.timeout(self._call_seconds):
@@ -159,24 +188,28 @@ class Leadership:
 
     async def run(self) -> None:
         """Take part in the election until cancelled; give the Lease back then."""
+        # One election for all terms: it knows since when the Lease has been as it is. Who has lost
+        # it need not wait for a whole duration anew when its next holder is silent.
+        election = self._election()
         try:
             while True:
-                await self._one_term()
+                await self._one_term(election)
         finally:
             self._won = False
             await self._release()
 
-    async def _one_term(self) -> None:
+    def _election(self) -> LeaderElection:
         renew_deadline = max(2, self._duration_seconds * 2 // 3)
         lock = _PatientLock(
             (self._name, self._namespace),
             self._identity,
             self._api,
             call_seconds=renew_deadline / 2,
+            duration_seconds=self._duration_seconds,
             renewed=self._renewed,
             lost=self._lost,
         )
-        election = LeaderElection(
+        return LeaderElection(
             Config(
                 lock=lock,
                 lease_duration=self._duration_seconds,
@@ -186,6 +219,8 @@ class Leadership:
                 onstopped_leading=None,
             )
         )
+
+    async def _one_term(self, election: LeaderElection) -> None:
         try:
             await election.run()
         finally:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from kubernetes.aio.leaderelection.leaderelection import LeaderElection
 
 from ridgeline.cluster.api import KubernetesApi, path_of
 from ridgeline.cluster.errors import UnavailableError
@@ -204,6 +205,57 @@ async def test_two_never_hold_the_lease_while_the_network_fails(
             await cut_off.close()
 
     await asyncio.gather(through(Wire.cut, f"{name}-cut"), through(Wire.clog, f"{name}-clog"))
+
+
+@pytest.mark.parametrize("step", [3600.0, -3600.0])
+async def test_a_step_of_the_clock_neither_ends_nor_prolongs_the_wait_for_a_silent_holder(
+    api: KubernetesApi, room: str, name: str, monkeypatch: pytest.MonkeyPatch, step: float
+) -> None:
+    one = candidate(api, room, name, "one", Killed)
+    other = candidate(api, room, name, "other")
+    async with taking_part(one) as holding:
+        await won(one)
+        async with taking_part(other):
+            await asyncio.sleep(1.5)
+            await stopped(holding)
+            silent_since = time.monotonic()
+            await asyncio.sleep(1.1)  # the other one sees the last renewal
+            right = time.time
+            monkeypatch.setattr(time, "time", lambda: right() + step)
+            # Its last renewal may have been a second before.
+            while time.monotonic() < silent_since + DURATION - 1.2:
+                assert not other.held
+                await asyncio.sleep(0.02)
+            await won(other)
+            assert (await lease(api, room, name))["holderIdentity"] == "other"
+
+
+async def test_who_lost_the_lease_has_watched_its_next_holder_and_need_not_wait_anew(
+    control_plane: Cluster, api: KubernetesApi, room: str, name: str, tmp_path: Path
+) -> None:
+    elections: list[object] = []
+
+    class Watched(Leadership):
+        async def _one_term(self, election: LeaderElection) -> None:
+            elections.append(election)
+            await super()._one_term(election)
+
+    async with wired(control_plane.kubeconfig, tmp_path) as (wire, kubeconfig):
+        cut_off = await KubernetesApi.connect(kubeconfig, user_agent="test", timeout_seconds=1)
+        one = candidate(cut_off, room, name, "one", Watched)
+        async with taking_part(one):
+            await won(one)
+            async with taking_part(candidate(api, room, name, "other", Killed)):
+                wire.cut()
+
+                async def second_term() -> bool:
+                    return len(elections) > 1
+
+                await until(second_term, "the end of the first term", within_seconds=30.0)
+                wire.mend()
+            await won(one)
+        await cut_off.close()
+    assert len(set(map(id, elections))) == 1
 
 
 async def _handed_over(one: Leadership, other: Leadership) -> None:
