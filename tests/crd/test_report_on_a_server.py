@@ -1,6 +1,8 @@
 """`kubectl ridgeline report` on a real API server."""
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 from ridgeline.cli.kubectl import app
 from ridgeline.telemetry.endpoint import Endpoint
 from ridgeline.telemetry.history import History, LoadPoint
+from tests.component.telemetry.past import NAMESPACE, past_prometheus
 from tests.crd.kube import Kubectl
 from tests.unit.render.test_serving_report import STATUS
 
@@ -71,7 +74,7 @@ def test_wrong_usage_is_told(kubectl: Kubectl, tmp_path: Path) -> None:
         code, said = run(kubectl, "--prometheus", "http://127.0.0.1:9", "--from", wrong)
         assert (code, "--from" in said) == (2, True), said
     code, said = run(kubectl, "--out", str(tmp_path / "no" / "x.html"))
-    assert (code, "cannot be written" in said) == (1, True)
+    assert (code, "cannot be written" in said) == (2, True)
 
 
 def test_the_load_of_before_is_drawn_for_each_named_serving(
@@ -104,3 +107,30 @@ def test_the_load_of_before_is_drawn_for_each_named_serving(
     assert page.count("Concurrency over time, with the cut-off of now</figcaption>") == 1
     assert "no sample of the Pods of other in that time" in page
     assert "4 to 4" in page
+
+
+@pytest.fixture
+def inference(server: Kubectl) -> Iterator[Kubectl]:
+    """The namespace of the Pods that the Prometheus with a past knows."""
+    server.ok("create", "namespace", NAMESPACE)
+    yield Kubectl(server.cluster, NAMESPACE)
+    server.ok("delete", "namespace", NAMESPACE, "--wait=false")
+
+
+@pytest.mark.prometheus
+def test_the_load_of_before_is_read_from_a_prometheus(
+    inference: Kubectl, tmp_path: Path, prometheus_binary: Path
+) -> None:
+    """Two Pods of 4 and 8 requests, and after a roll two of 24 and 30."""
+    assert inference.apply(SERVING).code == 0
+    file = tmp_path / "servings.html"
+    with past_prometheus(tmp_path, prometheus_binary) as past:
+        where = ("--prometheus", past.url, "--out", str(file))
+        code, said = run(inference, "llama", *where, "--from", "3h")
+        assert (code, said) == (0, f"{file}: 1 servings\n")
+        text = re.sub(r"<[^>]*>", " ", file.read_text())
+        # The serving has the load of its own target alone: llama-70b has 2 and 3.
+        assert "Concurrency over time, with the cut-off of now" in text, text
+        found = re.search(r"Requests in decode per engine, (\S+) to (\S+);", text)
+        assert found is not None, text
+        assert (float(found[1]), float(found[2])) == pytest.approx((6, 27), rel=0.05)

@@ -32,12 +32,13 @@ figure {{ background: #ffffff; width: fit-content; max-width: 100%; box-sizing: 
   margin: 1rem 0; padding: 0.5rem; border-radius: 0.25rem; }}
 svg {{ max-width: 100%; height: auto; }}
 .wide {{ overflow-x: auto; }}
+.wide:focus-visible {{ outline: 2px solid #0b6e99; }}
 table {{ border-collapse: collapse; font-size: 0.9rem; }}
 th, td {{ text-align: left; vertical-align: top; padding: 0.25rem 1rem 0.25rem 0; }}
 td.short {{ white-space: nowrap; }}
 th {{ border-bottom: 1px solid var(--line); }}
 .verdict {{ font-size: 1.15rem; border-left: 0.3rem solid #0b6e99; padding-left: 0.8rem; }}
-code {{ overflow-wrap: anywhere; }}
+code, li {{ overflow-wrap: anywhere; }}
 @media print {{
   :root {{ --paper: #ffffff; --ink: #000000; }}
   figure, table {{ break-inside: avoid; }}
@@ -84,11 +85,12 @@ def _figure(chart: Chart) -> str:
 def _section(section: Section) -> str:
     parts = [f"<h2>{escape(section.title)}</h2>"]
     if section.columns:
+        name = escape(section.title, quote=True)
         head = "".join(f'<th scope="col">{escape(each)}</th>' for each in section.columns)
         rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in section.rows)
         parts.append(
-            f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n'
-            "</table></div>"
+            f'<div class="wide" tabindex="0" role="region" aria-label="{name}"><table>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>"
         )
     if section.lines:
         lines = "".join(f"<li>{escape(each.strip())}</li>\n" for each in section.lines)

@@ -49,13 +49,15 @@ def chart_svg(chart: Chart, ident: str) -> Markup:
         "svg",
         tag("title", chart.summary, id=f"{ident}-title"),
         *_grid(chart, across, up),
-        *(_mark(each, across, index) for index, each in enumerate(chart.marks)),
+        *(_mark(each, across) for each in chart.marks),
         _clip(ident),
         tag(
             "g",
             *(piece for line in chart.lines for piece in _line(line, across, up)),
             clip_path=f"url(#{ident}-clip)",
         ),
+        # Over the lines: their halo keeps labels readable where a line passes.
+        *(_label(each, across, index) for index, each in enumerate(chart.marks) if each.label),
         viewBox=f"0 0 {WIDTH:g} {height:g}",
         role="img",
         aria_labelledby=f"{ident}-title",
@@ -109,7 +111,7 @@ def _ticks(axis: Axis, across: Scale, y: float) -> Iterator[Markup]:
         yield tag("text", told, x=x, y=f"{y + 18:.1f}", class_="tick middle")
 
 
-def _mark(mark: Mark, across: Scale, index: int) -> Markup:
+def _mark(mark: Mark, across: Scale) -> Markup:
     x = across(mark.x)
     parts = []
     if mark.until is not None:
@@ -136,19 +138,20 @@ def _mark(mark: Mark, across: Scale, index: int) -> Markup:
                 class_=f"mark stroke{mark.colour % COLOURS}",
             )
         )
-    if mark.label:
-        # Labels that are close to each other stand one under the other.
-        before = x > WIDTH - RIGHT - _LETTER * len(mark.label) - 8
-        parts.append(
-            tag(
-                "text",
-                mark.label,
-                x=f"{x - 5 if before else x + 5:.1f}",
-                y=_TOP + 14 + 15 * (index % 5),
-                class_="label end" if before else "label",
-            )
-        )
     return joined(*parts)
+
+
+def _label(mark: Mark, across: Scale, index: int) -> Markup:
+    x = across(mark.x)
+    before = x > WIDTH - RIGHT - _LETTER * len(mark.label) - 8
+    return tag(
+        "text",
+        mark.label,
+        x=f"{x - 5 if before else x + 5:.1f}",
+        # Labels that are close to each other stand one under the other.
+        y=_TOP + 14 + 15 * (index % 5),
+        class_="label end" if before else "label",
+    )
 
 
 def _line(line: Line, across: Scale, up: Scale) -> Iterator[Markup]:

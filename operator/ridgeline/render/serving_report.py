@@ -97,15 +97,16 @@ def _trouble(servings: Sequence[ServingReport]) -> Iterator[str]:
 
 def _section(serving: ServingReport) -> Section:
     status = serving.status
+    past = tuple(past_charts(serving.past, status)) if serving.past is not None else ()
     if not status:
-        return Section(title=serving.name, paragraphs=(_sentence(serving),))
+        return Section(title=serving.name, paragraphs=(_sentence(serving),), blocks=past)
     return Section(
         title=serving.name,
         paragraphs=(_sentence(serving),),
         blocks=(
             _facts(serving),
             *_cutoffs(serving),
-            *(past_charts(serving.past, status) if serving.past is not None else ()),
+            *past,
             *_switches(status),
             _conditions(status),
             *_decision(serving),

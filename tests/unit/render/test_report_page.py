@@ -87,6 +87,12 @@ def test_labels_at_the_right_edge_stand_before_their_line() -> None:
     assert 'class="label end"' not in far
 
 
+def test_a_label_stands_over_the_lines_that_pass_it() -> None:
+    line = Line(name="l", x=(0.0, 100.0), y=(1.0, 1.0))
+    svg = chart_svg(chart(line, marks=(Mark(x=9.0, label="to none"),)), "c")
+    assert svg.index("<polyline") < svg.index("to none")
+
+
 def test_stretches_are_as_wide_as_they_last() -> None:
     lanes = Lanes(
         title="t",

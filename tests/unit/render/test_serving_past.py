@@ -70,3 +70,10 @@ def test_the_page_holds_the_past() -> None:
     page = report_page(servings_report([serving], "a", "now"))
     assert "Concurrency over time" in page
     assert "Output over time" in page
+
+
+def test_a_serving_without_a_status_has_a_past_too() -> None:
+    serving = ServingReport(name="a/llama", status={}, cutoffs="-", past=past())
+    page = report_page(servings_report([serving], "a", "now"))
+    assert "has no status yet" in page
+    assert "Concurrency over time" in page
