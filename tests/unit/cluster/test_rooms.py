@@ -140,3 +140,15 @@ def test_a_count_looks_at_the_nodes_that_changed_alone() -> None:
     found.see_used("n7", {GPU: 3})
     assert found.room(needs, frozenset()).pods == 797
     assert set(seen) == {"n7"}
+
+
+def test_a_node_that_is_gone_has_no_room_any_more() -> None:
+    around, needs = Surroundings(), NEEDS[0]
+    node = Node(name="a", labels={}, allocatable={GPU: 8})
+    around.nodes.put(as_object(node, 1))
+    around.nodes.put(as_object(replace(node, name="b"), 1))
+    assert around.room(needs, frozenset(), "ns").pods == 8
+    around.nodes.drop(("", "a"), "a")
+    assert around.room(needs, frozenset(), "ns").pods == 4
+    around.nodes.lay_over(around.nodes.listing_started(), [])
+    assert around.room(needs, frozenset(), "ns").pods == 0
