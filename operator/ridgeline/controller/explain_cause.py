@@ -6,6 +6,7 @@ from typing import Any, Final
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.controller.explain_live import Live
 from ridgeline.policy.decision import Decision
+from ridgeline.policy.explain import not_worth_it
 from ridgeline.terms.reasons import Reason
 from ridgeline.terms.rolls import RollState
 
@@ -67,12 +68,18 @@ def cause_of(
     knows_less = decision.reason in _REMEMBERED or _writes(decision)
     if told is not None and (knows_less or _steps(decision, serving)):
         return told
-    return Cause(reason=decision.reason.value, message=decision.message, known_by=LOOK)
+    message = _with(decision.message, not_worth_it(decision))
+    return Cause(reason=decision.reason.value, message=message, known_by=LOOK)
 
 
 def _of_pass(live: Live) -> Cause:
-    message = str(live.decision.get("message", ""))
+    message = _with(str(live.decision.get("message", "")), live.decision.get("notWorthIt"))
     return Cause(reason=str(live.decision["reason"]), message=message, known_by=LAST_LOOK)
+
+
+def _with(message: str, more: object) -> str:
+    """Return the message, and why a profile that is faster now is not rolled to."""
+    return f"{message}. {more}" if more else message
 
 
 def _told(serving: ServingObject) -> Cause | None:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ridgeline.policy.decision import Decision
+from ridgeline.policy.explain import not_worth_it
 
 
 def decision_document(decision: Decision, would_change: tuple[str, ...]) -> dict[str, Any]:
@@ -27,6 +28,7 @@ def decision_document(decision: Decision, would_change: tuple[str, ...]) -> dict
             "seen": without_none(asdict(told.estimates)),
             "law": _law(decision),
             "wouldChange": list(would_change),
+            "notWorthIt": not_worth_it(decision),
         }
     )
 

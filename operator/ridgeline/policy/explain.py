@@ -1,5 +1,7 @@
 """A decision in lines of text, for `kubectl ridgeline explain`."""
 
+from typing import Final
+
 from ridgeline.policy.borders import borders
 from ridgeline.policy.decision import Comparison, Decision, Estimates, Outcome
 from ridgeline.policy.facts import Problem
@@ -117,7 +119,7 @@ def ways_out(decision: Decision, settings: PolicySettings) -> tuple[str, ...]:
         lines += _border_lines(decision.profile, settings)
     elif lawful.act_at is not None:
         lines += _act_lines(decision.profile, lawful.act_at, settings)
-    lines += _not_worth_it(decision)
+    lines += filter(None, (not_worth_it(decision),))
     if decision.outcome is not Outcome.SWITCH and settings.mode is Mode.RECOMMEND_ONLY:
         lines.append("Whatever is recommended, spec.mode RecommendOnly changes nothing.")
     return tuple(lines) or (explained.way_out,)
@@ -163,28 +165,34 @@ def _of_what_failed(decision: Decision) -> list[str]:
     return [f"Of {failed[-1].value}: {EXPLANATIONS[failed[-1]].way_out}"] if failed else []
 
 
-def _not_worth_it(decision: Decision) -> list[str]:
+_STAYS: Final = frozenset({Reason.BEST_PROFILE_ACTIVE, Reason.INSIDE_BAND})
+"""Of these reasons alone the costs of a roll are the cause."""
+
+
+def not_worth_it(decision: Decision) -> str | None:
     """Say which profile is faster at the present load and is not rolled to, for what that costs."""
     lawful, concurrency = decision.diagnostics.law, decision.diagnostics.estimates.concurrency
     act = lawful.act_at if lawful is not None else None
     if lawful is None or act is None or act.cutoff_concurrency is None or concurrency is None:
-        return []
+        return None
+    if decision.reason not in _STAYS:
+        return None
     if decision.profile != act.busier or concurrency >= act.cutoff_concurrency:
-        return []
+        return None
     if lawful.demand is None or lawful.demand < act.on_demand:
-        return []
+        return None
     cost = ""
     if act.roll_cost is not None:
         cost = (
             f" (a roll costs {number(act.roll_cost)} request-seconds, staying has cost "
             f"{number(lawful.regret)})"
         )
-    return [
+    return (
         f"{act.quieter} is faster at this load, which is below the cut-off of "
         f"{number(act.cutoff_concurrency)} requests per engine, and not worth its roll{cost}: it "
         f"is rolled to below {number(act.on_demand)} tokens/s of demand "
         f"(now {number(lawful.demand)})."
-    ]
+    )
 
 
 def _border_lines(active: str | None, settings: PolicySettings) -> list[str]:

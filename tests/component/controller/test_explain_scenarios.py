@@ -44,6 +44,7 @@ class Case:
         seen: What else a person sees, or cannot see.
         asked: The cause where the operator answers; empty: the same.
         answers: Whether an operator is there to answer.
+        in_cause: What the one line of the cause must hold.
     """
 
     scenario: str
@@ -53,6 +54,7 @@ class Case:
     seen: Change = lambda seen, _: seen
     asked: str = ""
     answers: bool = True
+    in_cause: str = ""
 
 
 ALWAYS = {"canary": {"when": "Always"}, "trial": "Never"}
@@ -168,6 +170,7 @@ CASES = [
         make=rolls.hardly_worth_it,
         reason="BestProfileActive",
         words=("eagle2 is faster at this load", "not worth its roll"),
+        in_cause="not worth its roll",
     ),
     # Two writers.
     Case(
@@ -352,12 +355,15 @@ async def test_explain_names_the_cause(case: Case) -> None:
     alone = await looked(world, around, case.seen, asks=False)
     assert alone.cause is not None
     pages = page_of(alone)
+    if case.in_cause:
+        assert case.in_cause in alone.cause.message
     assert alone.cause.reason == case.reason, alone.cause
     assert explanation_document(alone)["cause"]["reason"] == case.reason
     if case.answers:
         found = await looked(world, around, case.seen, asks=True)
         assert found.cause is not None
         assert found.cause.reason == (case.asked or case.reason), found.cause
+        assert case.in_cause in found.cause.message
         assert explanation_document(found)["cause"]["reason"] == (case.asked or case.reason)
         pages = f"{pages}\n{page_of(found)}"
     for each in case.words:
