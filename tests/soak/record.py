@@ -10,8 +10,9 @@ from tests.soak.measure import Sample, Slope, slope
 
 SEEN: Final = Path(__file__).parent / "seen"
 
-WARM_UP_HOURS: Final = 4.0
-"""Caches, histories and learned values fill up in this time; slopes are those after it."""
+WARM_UP_HOURS: Final = 12.0
+"""Histories (ten switches of each serving), quarantines and learned values fill up; slopes are those
+after this time."""
 
 MEASURED: Final = (
     "rss_bytes",
@@ -59,7 +60,7 @@ class Seen:
 
     def slopes(self) -> dict[str, Slope]:
         """Return how each number grows after the warm-up; none where there are too few looks."""
-        late = [each for each in self.samples if each.hour >= min(WARM_UP_HOURS, self.hours / 3)]
+        late = [each for each in self.samples if each.hour >= min(WARM_UP_HOURS, self.hours / 2)]
         if len(late) < 3:
             return {}
         hours = [each.hour for each in late]
