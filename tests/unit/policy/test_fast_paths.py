@@ -82,3 +82,19 @@ def test_a_replica_is_seen_as_the_careful_look_sees_it(
     assert getattr(fleet, group) == (replica,)
     assert fleet.expected == (0 if group == "pending" else 1)
     assert fleet.engines == (replica.engines if group == "joined" else ())
+
+
+def test_an_engine_marked_as_not_finite_is_never_plainly_seen() -> None:
+    engine = EngineFacts(
+        engine="0", age_seconds=5.0, decode_concurrency=8.0, not_finite=("decode_concurrency",)
+    )
+    replica = ReplicaFacts(name="p", ready_seconds=500.0, profile=None, engines=(engine,))
+    telemetry = TelemetryFacts(endpoint="e", window_seconds=120.0, stale_after_seconds=60.0)
+    assert join((replica,), telemetry).not_finite == (replica,)
+
+
+def test_a_sum_that_overflows_on_the_way_in_some_order_is_not_known_in_any() -> None:
+    values = [1e308, 1e308, -1e308, -1e308]
+    assert exact_sum(values) == exact_sum(values[::-1]) == careful_sum(values)
+    mixed = [values[0], values[2], values[1], values[3]]
+    assert exact_sum(mixed) == careful_sum(values)
