@@ -130,6 +130,17 @@ async def test_of_a_serving_that_went_nothing_is_kept_and_its_namesake_has_no_pa
     assert b"no pass over" in body
 
 
+async def test_of_a_namesake_whose_forerunners_end_was_not_told_there_is_no_pass_yet() -> None:
+    world = await settled()
+    serving = world.cluster.serving("llama")
+    version = str(int(serving.resource_version) + 1_000_000)
+    namesake = replace(serving, uid="another", resource_version=version)
+    world.process.store.put_serving(namesake)
+    status, body = world.process.passes.answer(PATH)
+    assert status == 404
+    assert b"no pass over" in body
+
+
 async def test_a_fleet_of_hundreds_and_long_texts_make_no_long_answer() -> None:
     world = World()
     world.deploy(users=LOW, replicas=600)
