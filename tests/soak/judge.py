@@ -123,7 +123,8 @@ class Judge:
         played = self._played.get(after.uid)
         if played is not None and new == played.before and self._may_put_back(played, before):
             played.open, self.undone = True, self.undone + 1
-            played.before, played.written = old, new
+            # What was put back may not be left again before it is there.
+            played.before = played.written = new
             return
         if "spec" not in request.body:
             if before.ours and self._attended(after) and not self._is_undoing(after.name):

@@ -11,8 +11,7 @@ from tests.soak.measure import Sample, Slope, slope
 SEEN: Final = Path(__file__).parent / "seen"
 
 WARM_UP_HOURS: Final = 12.0
-"""Histories (ten switches of each serving), quarantines and learned values fill up; slopes are those
-after this time."""
+"""Histories (ten switches of each serving) and learned values fill up; slopes are from here on."""
 
 MEASURED: Final = (
     "rss_bytes",

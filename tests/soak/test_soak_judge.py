@@ -137,6 +137,15 @@ def _second_roll(stage: Stage) -> None:
     _send(stage, _apply(stage, profile="eagle2", config=EAGLE))
 
 
+def _to_and_fro(stage: Stage) -> None:
+    _send(stage, _apply(stage, profile="eagle2", config=EAGLE))
+    stage.advance(300.0)
+    stage.judge.look()
+    for config in ("", EAGLE, ""):
+        _send(stage, _apply(stage, profile="eagle2" if config else "none", config=config))
+        stage.advance(0.2)
+
+
 def _beyond_budget(stage: Stage) -> None:
     for name in ("aya", "qwen"):
         uid = stage.cluster.deployment(name).uid
@@ -200,6 +209,7 @@ def _empty_event(stage: Stage) -> None:
         (_unguarded, "does not carry metadata.resourceVersion"),
         (_another_path, "asks for PATCH /api/v1/namespaces/default/secrets/x"),
         (_second_roll, "begins while another of it is under way"),
+        (_to_and_fro, "begins while another of it is under way"),
         (_beyond_budget, "beyond the budget"),
         (_too_many_switches, "times in a day"),
         (_obeyed_for_ever, "by order, again and again"),
