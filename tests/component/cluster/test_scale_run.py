@@ -57,5 +57,6 @@ def test_a_small_run_tells_everything_in_finite_numbers(
     if "--live" not in way:
         # A Prometheus that a busy machine holds up tells old samples; what was recorded is fresh.
         assert document["writes_at_steady_state"] == 0
-        assert document["queries_per_tick"] == 10.0
+        # Ten; with ticks of a second a busy machine may read the slow ones in two of them.
+        assert 5.0 <= document["queries_per_tick"] <= 15.0
         assert document["reasons"] == {"BestProfileActive": SIZES[-1]}
