@@ -53,6 +53,7 @@ class Observer:
         self.report.violations += found
         self.report.rolls, self.report.takeovers = self._rolls.begun, self._holders.takeovers
         self.report.late_events = self._holders.late_events
+        self.report.late_writes = self._holders.late_writes
         return found
 
     def _look(self, entry: Entry) -> Iterator[Violation]:

@@ -29,6 +29,7 @@ def run_of(outcome: Outcome, *, date: str, seed: int, seconds: float) -> Run:
         "writes": dict(sorted(seen["writes"].items())),
         "refused": seen["refused"],
         "late_events": seen["late_events"],
+        "late_writes": seen["late_writes"],
         "requests": seen["entries"],
         "violations": seen["violations"],
         "stuck": outcome.stuck,

@@ -83,6 +83,8 @@ class Report:
         rolls: Rolls that were begun.
         takeovers: How often another than before came to hold the Lease.
         late_events: Events of one who did not hold the Lease any more.
+        late_writes: Other writes by one whose Lease had run out while it was stopped, and whom
+            nobody had followed.
         violations: Rules that were broken.
     """
 
@@ -92,4 +94,5 @@ class Report:
     rolls: int = 0
     takeovers: int = 0
     late_events: int = 0
+    late_writes: int = 0
     violations: list[Violation] = field(default_factory=list)

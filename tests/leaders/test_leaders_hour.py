@@ -23,6 +23,7 @@ _SEEN = {
     "rolls": 2,
     "takeovers": 3,
     "late_events": 0,
+    "late_writes": 0,
     "violations": [],
 }
 

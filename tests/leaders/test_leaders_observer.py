@@ -145,6 +145,8 @@ def _given_back(told: Told) -> None:
 def _after_it_ran_out(told: Told) -> None:
     told.announce("eagle")
     told.now += LEASE_S + 1.0
+    told.event()
+    told.now += 1.0
     told.apply("eagle")
 
 
@@ -287,6 +289,17 @@ def test_an_event_that_comes_late_is_counted_and_breaks_nothing(lost_to: str | N
     assert report.violations == []
     assert report.late_events == 1
     assert report.writes["event"] == 2
+
+
+def test_a_write_of_one_who_was_stopped_and_whom_nobody_followed_is_counted() -> None:
+    told = begun()
+    told.announce("eagle")
+    told.now += LEASE_S + 1.0
+    told.apply("eagle")
+    report = observed(told)
+    assert report.violations == []
+    assert report.late_writes == 1
+    assert report.late_events == 0
 
 
 def test_a_lease_lasts_from_when_its_renewal_could_be_seen() -> None:

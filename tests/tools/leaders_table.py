@@ -26,6 +26,7 @@ _COLUMNS: Final = (
     "writes",
     "refused late writes",
     "late Events",
+    "late writes",
     "rules broken",
 )
 
@@ -45,6 +46,7 @@ def table(runs: Sequence[Run]) -> str:
             _counts(each["writes"]),
             each["refused"],
             each["late_events"],
+            each["late_writes"],
             len(broken),
         )
         lines.append("| " + " | ".join(cell(str(one)) for one in cells) + " |")
