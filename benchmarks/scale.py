@@ -275,7 +275,7 @@ def _configuration(settings: Settings, size: int, url: str) -> dict[str, Any]:
     return {
         "tickSeconds": settings.tick_seconds,
         "rateWindowSeconds": settings.window_seconds,
-        "staleAfterSeconds": 4 * settings.scrape_seconds,
+        "staleAfterSeconds": max(60.0, 4 * settings.scrape_seconds),
         "relistSeconds": 600,
         "lease": {"namespace": stage.NAMESPACE, "name": "ridgeline"},
         "telemetry": [{"name": "default", "url": url, "matchers": [chosen]}],
