@@ -102,7 +102,9 @@ def test_annotations_for_github(tmp_path: Path) -> None:
     lines = lint.run(path, "-o", "github")[1].splitlines()
     escaped = path.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
     at = args_line(path)
-    start = f"::error file={escaped},line={at},title=ConfigNotJson::Deployment llama, container vllm: "
+    start = (
+        f"::error file={escaped},line={at},title=ConfigNotJson::Deployment llama, container vllm: "
+    )
     assert lines[0].startswith(start)
     assert '"{%25,:"' in lines[0]
     assert lines[-1] == "1 object: 1 error"
