@@ -28,10 +28,12 @@ from ridgeline.cluster.errors import (
     RefusedError,
     StaleVersionError,
     UnavailableError,
+    UndeclaredFieldError,
 )
 from ridgeline.cluster.kubeconfig import UNUSABLE, check_kubeconfig, unusable
 from ridgeline.cluster.renewal import Renewal
 from ridgeline.cluster.rest import Rest
+from ridgeline.cluster.undeclared import undeclared_fields
 
 APPLY: Final = "application/apply-patch+yaml; charset=utf-8"
 """Content type of server-side apply. The parameter makes the client send our bytes as they are."""
@@ -318,6 +320,9 @@ def error_of(status: int, data: bytes) -> ClusterError:
     message = str(answer.get("message") or data[:300].decode(errors="replace") or status)
     if status == 404:
         return NotFoundError(message)
+    undeclared = undeclared_fields(message)
+    if undeclared:
+        return UndeclaredFieldError(message, undeclared)
     if status in _RETRY_LATER:
         return UnavailableError(message)
     if status == 422 and any(each.get("field") == "metadata.uid" for each in _causes(answer)):

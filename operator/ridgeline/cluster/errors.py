@@ -19,6 +19,14 @@ class RefusedError(ClusterError):
     """The API server refused the request: rights, admission, validation, quota."""
 
 
+class UndeclaredFieldError(RefusedError):
+    """The schema that the API server has does not declare fields of ours: a CRD is too old."""
+
+    def __init__(self, message: str, fields: tuple[tuple[str, ...], ...]) -> None:
+        super().__init__(f"{message}: the CRDs are older than the operator; apply crds/")
+        self.fields = fields
+
+
 class StaleVersionError(ClusterError):
     """The object was changed since it was read (409 on the resourceVersion): read it again."""
 

@@ -8,7 +8,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from ridgeline.cluster.api import KubernetesApi, path_of
+from ridgeline.cluster.errors import UndeclaredFieldError
 from ridgeline.cluster.objects import ServingObject, trim_serving
+from ridgeline.cluster.undeclared import without
 from ridgeline.terms.names import (
     API_VERSION,
     EVENT_REPORTER,
@@ -20,6 +22,9 @@ from ridgeline.terms.reasons import Reason
 
 _NOTE_LIMIT: Final = 1024
 """Length limit of an Event's note (events.k8s.io/v1), in bytes of UTF-8."""
+
+_MOST_REFUSALS: Final = 12
+"""An answer may name one field that is not declared, and the next answer the next."""
 
 
 class EventType(StrEnum):
@@ -64,11 +69,25 @@ class ReportingApi:
         The write names the version that was read: the API server does not look at the uid of a
         status, and would give one serving's history to the next of the same name.
 
+        What the CRD does not declare is left out, rather than that nothing is told; the status in
+        the answer is then another than `status`.
+
         Raises:
             NotFoundError: It does not exist any more.
             StaleVersionError: It was changed, or deleted and created anew, since it was read.
             ClusterError: Another failure, see `errors`.
         """
+        for _ in range(_MOST_REFUSALS):
+            try:
+                return await self._apply(serving, status)
+            except UndeclaredFieldError as error:
+                known = _without(status, error)
+                if known == status:
+                    raise
+                status = known
+        return await self._apply(serving, status)
+
+    async def _apply(self, serving: ServingObject, status: Mapping[str, Any]) -> ServingObject:
         body = {
             "apiVersion": API_VERSION,
             "kind": SERVING_KIND,
@@ -116,6 +135,11 @@ class ReportingApi:
         }
         path = path_of("events.k8s.io/v1", "events", serving.namespace)
         await self._api.request("POST", path, body=body)
+
+
+def _without(status: Mapping[str, Any], error: UndeclaredFieldError) -> Mapping[str, Any]:
+    """Return a status without the fields of it that an answer names."""
+    return without(status, [path[1:] for path in error.fields if path[:1] == ("status",)])
 
 
 def _cut(text: str, limit: int) -> str:

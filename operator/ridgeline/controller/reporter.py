@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from ridgeline.cluster.errors import ClusterError, NotFoundError
+from ridgeline.cluster.errors import ClusterError, NotFoundError, RefusedError
 from ridgeline.cluster.objects import ServingObject
 from ridgeline.cluster.reporting import EventNote, EventType
 from ridgeline.cluster.store import WatchStore
@@ -115,6 +115,8 @@ class Reporter:
         self._pruned.written(document, written)
         self._metrics.writes.labels("status").inc()
         self._store.put_serving(written)
+        if obliged and roll_of(written.status) != roll_of(document):
+            raise RefusedError("the CRDs have no place for the record of a roll; apply crds/")
         for edge in edges(serving.status, document):
             note = EventNote(
                 type=EventType.WARNING if edge.warning else EventType.NORMAL,

@@ -57,3 +57,19 @@ async def test_a_status_that_somebody_else_changed_is_put_right(world: World) ->
     before = _tries(world)
     await world.run(WINDOW)
     assert _tries(world) > before
+
+
+async def test_no_roll_is_begun_that_could_not_be_recorded(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.run(2.5 * WINDOW)
+    keep = world.cluster.apply_status
+
+    def without_rolls(serving: ServingObject, status: dict[str, object], who: str) -> ServingObject:
+        kept = {key: value for key, value in status.items() if key != "rollout"}
+        return keep(serving, kept, who)
+
+    monkeypatch.setattr(world.cluster, "apply_status", without_rolls)
+    world.users["llama"] = HIGH
+    assert not await world.run(300, until=world.finished("none"))
+    assert world.profiles_written() == []
