@@ -34,10 +34,10 @@ class GroupedShelf(Shelf[T]):
         self._groups = None
         return Shelf.put(self, item)
 
-    def drop(self, key: Key, uid: str) -> T | None:
-        """Forget a deleted object; a newer one with the same name stays."""
+    def release(self, key: Key, uid: str) -> T | None:
+        """Forget an object, deleted (`drop`) or of no concern any more."""
         self._groups = None
-        return Shelf.drop(self, key, uid)
+        return Shelf.release(self, key, uid)
 
     def lay_over(self, mark: int, listed: Iterable[T]) -> tuple[Key, ...]:
         """Lay a listing over the shelf; return the keys that it changed."""

@@ -1,8 +1,9 @@
 """The watch store: trimmed objects as the watch streams and the listings tell them.
 
 Streams may miss a deletion (a relist after an expired watch does not report it), so a listing is
-laid over the store from time to time. A listing takes a while; what a stream told meanwhile is
-newer and wins. Nothing may be decided before the first listing of every kind is in (`primed`).
+laid over the store from time to time. A listing takes a while; what a stream told meanwhile wins,
+unless its version is the older one (a stream that lags). Nothing may be decided before the first
+listing of every kind is in (`primed`).
 """
 
 from collections.abc import Callable, Iterable
@@ -51,7 +52,7 @@ class Shelf(Generic[T]):
     """Objects of one kind by namespace and name.
 
     `listing_started()` gives a mark; `lay_over(mark, objects)` then replaces everything that no
-    stream has touched since that mark.
+    stream has touched since that mark, or touched only with what is older than the listing.
 
     Attributes:
         primed: Whether the kind has been listed once.
@@ -94,9 +95,14 @@ class Shelf(Generic[T]):
 
     def drop(self, key: Key, uid: str) -> T | None:
         """Forget a deleted object; a newer one with the same name stays."""
+        before = self.release(key, uid)
+        self._gone[uid] = self._clock
+        return before
+
+    def release(self, key: Key, uid: str) -> T | None:
+        """Forget an object that is of no concern any more; it may be kept again."""
         before = self._objects.get(key)
         self._touch(key)
-        self._gone[uid] = self._clock
         if before is None or before.uid != uid:
             return None
         del self._objects[key]
@@ -112,9 +118,9 @@ class Shelf(Generic[T]):
         fresh = {(item.namespace, item.name): item for item in listed}
         changed = []
         for key in self._objects.keys() | fresh.keys():
-            if self._touched.get(key, -1) > mark:
-                continue
             item = fresh.get(key)
+            if self._touched.get(key, -1) > mark and not self._behind(item):
+                continue
             if item is None:
                 del self._objects[key]
             elif self._objects.get(key) == item:
@@ -135,6 +141,11 @@ class Shelf(Generic[T]):
         """Forget everything: the kind is out of reach, or nobody needs it."""
         self.lay_over(self.listing_started(), ())
         self.primed = False
+
+    def _behind(self, listed: T | None) -> bool:
+        """Tell whether what a stream told last of an object is older than what was listed."""
+        known = self._objects.get((listed.namespace, listed.name)) if listed is not None else None
+        return listed is not None and known is not None and _is_newer(listed, known)
 
     def _touch(self, key: Key) -> None:
         self._clock += 1
@@ -235,6 +246,13 @@ class WatchStore:
         if before is not None:
             self._unindex(before)
             self._tell(Kind.POD, before.namespace, before.deployment)
+
+    def release_pod(self, key: Key, uid: str) -> None:
+        """Forget a Pod that belongs to no Deployment (any more); one may take it in again."""
+        known = self._pods.get(key)
+        if known is not None and self._pods.release(key, uid) is not None:
+            self._unindex(known)
+            self._tell(Kind.POD, known.namespace, known.deployment)
 
     def lay_over_pods(self, mark: int, listed: Iterable[PodObject]) -> None:
         """Lay a listing of Pods over the store."""

@@ -58,7 +58,15 @@ def watch_registry(
     servings, deployments = (GROUP, VERSION, SERVING_PLURAL), ("apps", "v1", "deployments")
     _follow(registry, servings, trim_serving, store.put_serving, store.drop_serving)
     _follow(registry, deployments, trim_deployment, store.put_deployment, store.drop_deployment)
-    _follow(registry, ("", "v1", "pods"), trim_pod, store.put_pod, store.drop_pod)
+    _follow(
+        registry,
+        ("", "v1", "pods"),
+        trim_pod,
+        store.put_pod,
+        store.drop_pod,
+        # A Pod that was taken out of its Deployment, to be looked at by a person, say.
+        release=store.release_pod,
+    )
     if surroundings is not None:
         _follow_surroundings(registry, surroundings)
     return registry
@@ -140,13 +148,26 @@ def _follow(
     trim: Callable[[Any], S | None],
     put: Callable[[S], object],
     drop: Callable[[Key, str], object],
+    release: Callable[[Key, str], object] | None = None,
 ) -> None:
-    """Register a handler that keeps one kind up to date."""
+    """Register a handler that keeps one kind up to date.
+
+    Args:
+        registry: Where it is registered.
+        resource: The kind.
+        trim: Returns what is kept of an object; `None` where it is of no concern.
+        put: Keeps an object.
+        drop: Forgets a deleted one.
+        release: Forgets one that is of no concern any more.
+    """
 
     @kopf.on.event(*resource, registry=registry, id=f"{resource[2]}_changed")
     async def changed(event: kopf.RawEvent, **_: Any) -> None:
         item = trim(event["object"])
         if item is None:
+            metadata = event["object"]["metadata"]
+            if release is not None:
+                release((metadata.get("namespace", ""), metadata["name"]), metadata["uid"])
             return
         if event["type"] == _DELETED:
             drop((item.namespace, item.name), item.uid)

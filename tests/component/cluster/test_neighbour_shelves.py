@@ -11,6 +11,7 @@ from ridgeline.cluster.listing import relist
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.handlers import watch_registry
+from tests.unit.cluster.bodies import pod_body
 from tests.unit.cluster.test_neighbours import quota_body, scaler_body
 
 QUOTAS, SCALERS = "resourcequotas", "horizontalpodautoscalers"
@@ -134,3 +135,20 @@ async def test_the_streams_bring_what_changes_and_take_what_goes() -> None:
     assert [each.hard["pods"] for each in around.quotas_in("ns") or ()] == [9]
     await tell(watched, "DELETED", raised, 3)
     assert around.quotas_in("ns") == ()
+
+
+async def test_a_pod_that_a_person_takes_out_of_its_deployment_counts_no_more() -> None:
+    store = WatchStore()
+    registry = watch_registry(store, None)
+    watched = {str(each.id): each for each in registry._watching.get_all_handlers()}["pods_changed"]
+    body = pod_body("p1")
+    await tell(watched, "ADDED", body, 1)
+    assert [each.name for each in store.pods_of("ns", "llama")] == ["p1"]
+
+    owners = body["metadata"].pop("ownerReferences")
+    await tell(watched, "MODIFIED", body, 2)
+    assert store.pods_of("ns", "llama") == ()
+
+    body["metadata"]["ownerReferences"] = owners
+    await tell(watched, "MODIFIED", body, 3)
+    assert [each.name for each in store.pods_of("ns", "llama")] == ["p1"]

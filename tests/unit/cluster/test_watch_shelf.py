@@ -198,6 +198,26 @@ def test_an_answer_after_the_deletion_brings_nothing_back() -> None:
     assert shelf.put(Thing(uid="2", resource_version="12"))
 
 
+def test_a_listing_wins_over_an_older_state_that_a_lagging_stream_told_meanwhile() -> None:
+    shelf = shelf_of(Thing(resource_version="10"))
+    mark = shelf.listing_started()
+    shelf.put(Thing(resource_version="11"))
+
+    assert shelf.lay_over(mark, [Thing(resource_version="12")]) == (("ns", "a"),)
+    assert contents(shelf) == {"a": Thing(resource_version="12")}
+
+
+def test_what_a_stream_told_meanwhile_wins_over_an_older_listing() -> None:
+    shelf = shelf_of(Thing(resource_version="10"), Thing(name="b", uid="2"))
+    mark = shelf.listing_started()
+    shelf.put(Thing(resource_version="12"))
+    shelf.drop(("ns", "b"), "2")
+
+    listed = [Thing(resource_version="11"), Thing(name="b", uid="2")]
+    assert shelf.lay_over(mark, listed) == ()
+    assert contents(shelf) == {"a": Thing(resource_version="12")}
+
+
 def test_what_is_remembered_of_the_gone_does_not_pile_up() -> None:
     shelf = shelf_of()
     for generation in range(50):

@@ -106,6 +106,21 @@ def test_a_pod_that_comes_back_under_another_deployment_leaves_the_first() -> No
     assert [each.uid for each in store.pods_of("ns", "qwen")] == ["new"]
 
 
+def test_a_pod_that_is_taken_out_of_its_deployment_is_none_of_it_until_it_is_back() -> None:
+    store, told = listened()
+    store.put_pod(pod(version=1))
+    told.clear()
+    store.release_pod(("ns", "p1"), "uid-of-p1")
+    store.release_pod(("ns", "p1"), "uid-of-p1")
+    store.release_pod(("ns", "somebody-elses"), "uid")
+    assert store.pods_of("ns", "llama") == ()
+    assert told == [(Kind.POD, "ns", "llama")]
+
+    store.put_pod(pod(version=3))
+    store.release_pod(("ns", "p1"), "uid-of-its-forerunner")
+    assert [each.name for each in store.pods_of("ns", "llama")] == ["p1"]
+
+
 def test_a_listing_of_pods_tells_each_deployment_concerned_once() -> None:
     store, told = listened()
     for each in (pod("p1"), pod("p2"), pod("q1", "qwen"), pod("r1", "phi")):
