@@ -224,7 +224,8 @@ class Knowledge:
         container = target.container
         hold = UnverifiedEngine.HOLD
         unverified = spec.engine.unverified if spec.engine is not None else hold
-        asked = (container, profiles, basis.engine_version, basis.model, basis.pool, unverified)
+        known = (basis.engine_version, basis.model, basis.accelerator)
+        asked = (container, profiles, *known, unverified)
         return self.kept.of(
             key,
             Part.ENGINE,

@@ -1,9 +1,13 @@
 """The Goodput strategy in the whole controller: predicted cut-offs, first contact, learning."""
 
+from dataclasses import replace
 from typing import Any
 
 from ridgeline.cluster.surroundings import SpecObject, Surroundings
+from ridgeline.controller.view import View
 from ridgeline.engine.container import Container, EnvItem
+from ridgeline.policy.decision import Decision
+from ridgeline.policy.engine_report import EngineReport
 from ridgeline.terms.names import PROFILE_ENV
 from tests.component.controller.world import EAGLE_CONFIG, EAGLE_PROFILE, HIGH, LOW, World, spec
 
@@ -128,3 +132,35 @@ async def test_a_model_that_nobody_knows_holds_and_says_what_to_do() -> None:
     assert world.condition("Ready") == ("False", "ModelUnknown")
     assert "spec.model" in world.message("Ready")
     assert world.tries() == []
+
+
+async def test_a_gpu_with_another_memory_is_reckoned_with_at_once() -> None:
+    known, seen, world = around(), Passes(), World()
+    plain = server(EAGLE_CONFIG)
+    world.deploy(containers=[replace(plain, args=(*plain.args, "--quantization=fp8"))])
+    world.cluster.create_serving("llama", goodput())
+    world.start(around=known, sink=seen)
+    await world.run(60)
+    before = seen.engines[-1]
+    # Too little for the weights alone.
+    less = {**SLOW_GPU.spec, "memoryGiB": 6}
+    known.accelerators.put(replace(SLOW_GPU, resource_version="2", generation=2, spec=less))
+    await world.run(30)
+    after = seen.engines[-1]
+
+    world.kill(world.process)
+    world.start(around=known, sink=seen)
+    await world.run(30)
+    assert after == seen.engines[-1]
+    assert after != before
+
+
+class Passes:
+    """Writes down what every pass took the engine to serve."""
+
+    def __init__(self) -> None:
+        self.engines: list[EngineReport | None] = []
+
+    def saw(self, view: View, decided: Decision, told: Decision) -> None:
+        del decided, told
+        self.engines.append(view.settings.engine)

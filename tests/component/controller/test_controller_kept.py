@@ -65,6 +65,7 @@ class Play:
             "force": lambda: cluster.force(name, ("eagle2", "none", None)[number % 3]),
             "policy": lambda: self.policy(number),
             "no policy": lambda: self.around.drop_policy(("default", "shared"), f"p{number % 4}"),
+            "gpu profile": lambda: self.gpu_profile(number),
             "node": lambda: self.node(number),
             "scale": lambda: cluster.scale(name, 1 + number),
             "crash": lambda: cluster.crash_one(name),
@@ -87,6 +88,19 @@ class Play:
                 resource_version=str(self.version),
                 generation=self.version,
                 spec={"cooldownSeconds": 60 * number, "maxSwitchesPerDay": 1 + number},
+            )
+        )
+
+    def gpu_profile(self, number: int) -> None:
+        """A person states the figures of a type of GPU."""
+        self.around.accelerators.put(
+            SpecObject(
+                namespace="",
+                name="h100-sxm",
+                uid="gpu",
+                resource_version=str(self.version),
+                generation=self.version,
+                spec={"memoryGiB": 10 + 20 * number, "ridgeTokens": 50 + 50 * number},
             )
         )
 
@@ -115,6 +129,7 @@ WHATS = (
     "force",
     "policy",
     "no policy",
+    "gpu profile",
     "node",
     "scale",
     "crash",
@@ -168,6 +183,11 @@ def test_what_is_kept_never_shows(told: list[tuple[str, str, int, int]]) -> None
 def test_every_edit_is_seen_at_once_as_from_scratch(what: str) -> None:
     told = [(what, "a", number, 20) for number in (1, 4)]
     assert ends_alike(told) > 0
+
+
+def test_the_figures_of_a_gpu_are_seen_at_once_as_from_scratch() -> None:
+    asked = [("accelerator", "a", 0, 5), ("strategy", "a", 0, 20)]
+    assert ends_alike([*asked, *(("gpu profile", "a", number, 20) for number in (1, 4))]) > 0
 
 
 async def test_a_serving_at_rest_is_worked_out_once() -> None:
