@@ -52,6 +52,9 @@ STUCK_AFTER_TICKS: Final = 8
 FIRST_RELIST_SECONDS: Final = 10.0
 """What was deleted between the first listing and the start of the streams is found after this."""
 
+RELIST_RETRY_SECONDS: Final = 30.0
+"""What a listing that failed would have mended does not wait for a whole `relistSeconds`."""
+
 PRIMING_RETRY_SECONDS: Final = 2.0
 
 WATCH_STOP_SECONDS: Final = 10.0
@@ -296,6 +299,7 @@ class Operator:
                 await relist(api, self._store, self._config.namespaces, self._around)
             except ClusterError as error:
                 log.warning("listing anew failed: %s", error)
+                pause = min(pause, RELIST_RETRY_SECONDS)
             if self._around.looked_into != self._followed:
                 self._other_kinds.set()
 
