@@ -55,7 +55,9 @@ class LastPasses:
         """Take note of a pass; what `decide` alone had answered is nothing that was acted on."""
         del decided
         key = (view.serving.namespace, view.serving.name)
-        self._passes[key] = Pass(view=view, told=told)
+        # A pass may end after its serving went.
+        if self._store.servings.get(key) is not None:
+            self._passes[key] = Pass(view=view, told=told)
 
     def answer(self, path: str) -> Answer:
         """Return status and body for a path below `EXPLAIN`; whatever it is, nothing is raised."""

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from ridgeline.controller import endpoints as endpoints_module
 from ridgeline.controller.endpoints import OwnEndpoints
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.profiler import Profiler, ProfileUnderWayError
+from ridgeline.controller.run import Operator
+from ridgeline.settings.config import parse_config
 
 ADDRESSES = ["127.0.0.1", *(["::1"] if socket.has_dualstack_ipv6() else [])]
 
@@ -59,6 +62,29 @@ def test_a_probe_says_why_not(port: int, troubles: dict[str, str | None]) -> Non
     assert _get(port, "/healthz?verbose")[0] == 200
     troubles["alive"] = "stuck"
     assert _get(port, "/healthz") == (503, "stuck\n")
+
+
+def test_a_connection_that_asks_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints_module, "SILENCE_SECONDS", 0.2)
+    endpoints = OwnEndpoints(
+        OperatorMetrics().registry, port=0, alive=lambda: None, ready=lambda: None
+    )
+    endpoints.start()
+    try:
+        with socket.create_connection(("127.0.0.1", endpoints.port), timeout=30) as silent:
+            assert silent.recv(1) == b""
+    finally:
+        endpoints.stop()
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_explanations_can_be_switched_off(on: bool) -> None:
+    config = parse_config({"explain": on, "telemetry": [{"url": "http://127.0.0.1:9"}]})
+    assert (Operator(config, None)._passes_of(None) is not None) is on
+
+
+def test_without_explanations_there_is_no_such_page(port: int) -> None:
+    assert _get(port, "/explain/default/llama")[0] == 404
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from ridgeline.cluster.surroundings import Surroundings
+from ridgeline.controller import passes as passes_module
 from ridgeline.controller.endpoints import OwnEndpoints
 from ridgeline.controller.explain import Seen, told, view_of
-from ridgeline.controller.explain_answer import MOST_CHARACTERS, MOST_ENTRIES
+from ridgeline.controller.explain_answer import MOST_CHARACTERS, MOST_ENTRIES, _bounded
 from ridgeline.controller.explain_live import NotAnAnswerError, live_of
 from ridgeline.controller.explain_operator import ASKS, OperatorPlace, ask_operator
 from ridgeline.controller.metrics import OperatorMetrics
@@ -139,6 +140,29 @@ async def test_of_a_namesake_whose_forerunners_end_was_not_told_there_is_no_pass
     status, body = world.process.passes.answer(PATH)
     assert status == 404
     assert b"no pass over" in body
+
+
+async def test_a_pass_that_ends_after_its_serving_went_is_not_kept() -> None:
+    world = await settled()
+    passes = world.process.passes
+    (kept,) = passes._passes.values()
+    world.cluster.delete_serving("llama")
+    await world.run(5)
+    passes.saw(kept.view, kept.told, kept.told)
+    assert passes._passes == {}
+
+
+async def test_an_answer_that_is_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = await settled()
+    monkeypatch.setattr(passes_module, "MOST_BYTES", 1000)
+    status, body = world.process.passes.answer(PATH)
+    assert status == 500
+    assert b"longer than 1000 bytes" in body
+
+
+def test_lists_in_an_answer_are_bounded_and_numbers_finite() -> None:
+    assert _bounded(["x"] * (MOST_ENTRIES + 1)) == ["x"] * MOST_ENTRIES
+    assert _bounded([1.5, float("nan"), float("inf")]) == [1.5, None, None]
 
 
 async def test_a_fleet_of_hundreds_and_long_texts_make_no_long_answer() -> None:
