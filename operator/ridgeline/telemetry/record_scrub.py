@@ -19,6 +19,7 @@ _ADDRESS: Final = re.compile(
     \bhttps?://[^\s'"<>)\];,]+                       # an address of the web
     | (?<=\bhost\ )\S+                               # Cannot connect to host NAME:PORT
     | (?<=\bredirect\ to\ )[\w.-]+                   # where an endpoint sends us
+    | (?<=\bnot\ valid\ for\ ')[^']+                # the name that a certificate does not have
     | (?<![\w.:])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)(?::\d+)?
     | \bip(?:-\d{1,3}){4}\b[\w.-]*                   # node names that are addresses
     """,

@@ -23,6 +23,7 @@ from tests.unit.telemetry.record_ticks import tick, with_error
         ("peer [2001:db8::1]:443 and fe80::1%eth0", "peer [[address]]:443 and [address]%eth0"),
         ("at 2001:db8:0:1:2:3:4:5: refused", "at [address]: refused"),
         ("at ::ffff:10.1.2.3.", "at [address]."),
+        ("mismatch, certificate is not valid for 'prom.corp'.", "not valid for '[address]'."),
     ],
 )
 def test_addresses_are_taken_out(text: str, left: str) -> None:
