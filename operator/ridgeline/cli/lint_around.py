@@ -185,7 +185,9 @@ def around_of(server: Server | None, spec: SpeculativeServingSpec | None, said: 
     gpu = accelerator_of(pod, spec, said)
     accelerator = gpu.accelerator if isinstance(gpu, ResolvedAccelerator) else None
     hardware = None
-    if model is not None and accelerator is not None:
+    # How many GPUs an engine has stands in the target's arguments alone: without them a model that
+    # is spread over several would be measured by the memory of one.
+    if model is not None and accelerator is not None and server is not None:
         hardware = Hardware(
             accelerator=accelerator,
             model=model,

@@ -172,6 +172,17 @@ def test_what_was_not_given_is_said(tmp_path: Path) -> None:
     assert not {"TargetNotSeen", "PolicyNotSeen"} & set(together)
 
 
+def test_memory_is_not_judged_where_no_target_tells_how_many_gpus_there_are(
+    tmp_path: Path,
+) -> None:
+    large: Body = {"accelerator": "l40s", "model": {"name": LARGE, "precision": "BF16"}}
+    plain = serving(profile("NGram", model=None), **large)
+    alone = checks(tmp_path, plain)
+    assert "TargetNotSeen" in alone
+    assert "Error" not in {each["severity"] for each in alone.values()}
+    assert checks(tmp_path, target(), plain)["Memory"]["severity"] == "Error"
+
+
 def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     draft = profile("DraftModel", model="org/draft")
     alone = checks(tmp_path, serving(draft))
