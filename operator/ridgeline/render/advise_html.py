@@ -42,6 +42,9 @@ code, li {{ overflow-wrap: anywhere; }}
 @media print {{
   :root {{ --paper: #ffffff; --ink: #000000; }}
   figure, table {{ break-inside: avoid; }}
+  table {{ font-size: 0.75rem; }}
+  th, td {{ padding-right: 0.5rem; }}
+  td.short {{ white-space: normal; }}
 }}
 </style>
 </head>
