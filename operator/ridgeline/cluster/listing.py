@@ -142,7 +142,11 @@ async def _relist_surroundings(
     around.lay_over_policies(mark, policies or ())
     around.policies.primed = policies is not None
     await _lay_over(api, around.nodes, "v1", "nodes", (), trim_node)
-    await _lay_over(api, around.accelerators, API_VERSION, ACCELERATOR_PLURAL, (), trim_spec)
+    # To forget what was measured on these GPUs, for a right that is missing for a moment, would
+    # move cut-offs, and roll.
+    await _lay_over(
+        api, around.accelerators, API_VERSION, ACCELERATOR_PLURAL, (), trim_spec, keep=True
+    )
     await _lay_over(
         api, around.budgets, "policy/v1", "poddisruptionbudgets", namespaces, trim_budget
     )
@@ -164,10 +168,14 @@ async def _lay_over(
     plural: str,
     namespaces: Collection[str],
     trim: Callable[[dict[str, Any]], S],
+    *,
+    keep: bool = False,
 ) -> None:
+    """List a kind and lay it over; what is out of reach is forgotten, unless it is to be kept."""
     mark = shelf.listing_started()
     listed = await _readable(api, group_version, plural, namespaces, trim)
-    shelf.lay_over(mark, listed or ())
+    if listed is not None or not keep:
+        shelf.lay_over(mark, listed or ())
     shelf.primed = listed is not None
 
 

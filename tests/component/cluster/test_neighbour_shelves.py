@@ -11,6 +11,7 @@ from ridgeline.cluster.listing import relist
 from ridgeline.cluster.store import WatchStore
 from ridgeline.cluster.surroundings import Surroundings
 from ridgeline.controller.handlers import watch_registry
+from ridgeline.terms.names import ACCELERATOR_PLURAL
 from tests.unit.cluster.bodies import pod_body
 from tests.unit.cluster.test_neighbours import quota_body, scaler_body
 
@@ -96,6 +97,23 @@ async def test_a_right_that_is_taken_away_makes_it_unknown_again() -> None:
 async def test_an_api_server_that_is_down_is_another_matter() -> None:
     with pytest.raises(UnavailableError):
         await listed({**served(), QUOTAS: UnavailableError("gone for a moment")})
+
+
+@pytest.mark.parametrize("error", [RefusedError("forbidden"), NotFoundError("no such kind")])
+async def test_figures_of_a_gpu_stay_known_while_they_cannot_be_read(error: Exception) -> None:
+    profile = {
+        "metadata": {"namespace": "", "name": "gpu", "uid": "u", "resourceVersion": "1"},
+        "spec": {"ridgeTokens": 100},
+    }
+    around, api = await listed({**served(), ACCELERATOR_PLURAL: [profile]})
+    api.answers = {**served(), ACCELERATOR_PLURAL: error}
+    await relist(api, WatchStore(), (), around)
+    assert [each.name for each in around.accelerators.all()] == ["gpu"]
+    assert not around.accelerators.primed
+
+    api.answers = {**served(), ACCELERATOR_PLURAL: []}
+    await relist(api, WatchStore(), (), around)
+    assert around.accelerators.all() == ()
 
 
 def followed(around: Surroundings) -> dict[str, Any]:
