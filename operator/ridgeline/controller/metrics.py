@@ -199,11 +199,17 @@ class OperatorMetrics:
             self._profiles.pop((namespace, serving, role), None)
 
     def _know(self, namespace: str, serving: str, profiles: tuple[Profile, ...]) -> None:
-        """Begin the counters of rolls at 0: else the first roll to a profile is no increase."""
-        if self._known.get((namespace, serving)) != profiles:
+        """Begin the counters of rolls at 0: else the first roll to a profile is no increase.
+
+        Those of profiles that are there no more end: who renames without end makes no series so.
+        """
+        before = self._known.get((namespace, serving), ())
+        if before != profiles:
             self._known[namespace, serving] = profiles
             for each in profiles:
                 self.rolls.labels(namespace, serving, each.name)
+            for gone in {each.name for each in before} - {each.name for each in profiles}:
+                self.rolls.remove(namespace, serving, gone)
 
     def _observe_estimates(self, namespace: str, serving: str, estimates: Estimates) -> None:
         values = (

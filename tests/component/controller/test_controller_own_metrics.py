@@ -67,6 +67,35 @@ async def test_every_series_of_a_serving_ends_with_it() -> None:
     assert left == []
 
 
+async def test_who_renames_profiles_without_end_makes_no_series_without_end() -> None:
+    world = await settled()
+    sizes = []
+    for number in range(4):
+        names = [{**each, "name": f"{each['name']}-{number}"} for each in spec()["profiles"]]
+        ranges = [
+            {"profile": names[0]["name"], "upToConcurrency": 20},
+            {"profile": names[1]["name"]},
+        ]
+        cutoff = {"strategy": "Fixed", "ranges": ranges}
+        world.cluster.edit_serving("llama", {**spec(), "profiles": names, "cutoff": cutoff})
+        await world.run(30)
+        families = world.process.metrics.registry.collect()
+        told = {
+            (each.name, *each.labels.values())
+            for family in families
+            for each in family.samples
+            if each.labels.get("serving") == "llama"
+        }
+        sizes.append(len(told))
+        old = {
+            each
+            for each in told
+            if any(f"-{earlier}" in part for part in each[1:] for earlier in range(number))
+        }
+        assert old == set()
+    assert sizes[1:] == sizes[:-1]
+
+
 async def test_the_first_roll_to_a_profile_shows_as_an_increase() -> None:
     world = await settled()
     labels = {"namespace": _namespace(world), "serving": "llama", "to_profile": "none"}
