@@ -37,6 +37,10 @@ _RELEASE_ATTEMPTS: Final = 3
 """Tries to give the Lease back: a renewal that was under way may land between read and write."""
 
 
+class _TermOverError(Exception):
+    """The Lease was lost in this term; it is taken again in the next one."""
+
+
 class _PatientLock(LeaseLock):  # type: ignore[misc]
     """The client's Lease lock, with network failures told like refusals and times in UTC.
 
@@ -49,6 +53,7 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
         duration_seconds: For so long a holder that is silent keeps the Lease.
         renewed: Called with the monotonic time at which a successful write was begun.
         lost: Called when the Lease names another holder.
+        may_take: Called before each write; raises where the Lease was lost in this term.
     """
 
     def __init__(
@@ -61,6 +66,7 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
         duration_seconds: float,
         renewed: Callable[[float], None],
         lost: Callable[[], None],
+        may_take: Callable[[], None],
     ) -> None:
         super().__init__(*lease, identity, api_client=api.client)
         self._call_seconds = call_seconds
@@ -69,6 +75,7 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
         self._seen_at = time.monotonic()
         self._renewed = renewed
         self._lost = lost
+        self._may_take = may_take
 
     async def get(self, name: str, namespace: str) -> tuple[bool, Any]:
         try:
@@ -105,6 +112,7 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
         self, name: str, namespace: str, election_record: LeaderElectionRecord
     ) -> bool:
         """Create the Lease; the client's own method sends a `pretty` that its own check refuses."""
+        self._may_take()
         body = V1Lease(metadata=V1ObjectMeta(name=name), spec=self.update_lease(election_record))
         begun = time.monotonic()
         try:
@@ -119,6 +127,7 @@ class _PatientLock(LeaseLock):  # type: ignore[misc]
     async def update(self, name: str, namespace: str, updated_record: LeaderElectionRecord) -> bool:
         if self._held_by_another:
             return False
+        self._may_take()
         begun = time.monotonic()
         with contextlib.suppress(*_NO_ANSWER):
             async with asyncio.timeout(self._call_seconds):
@@ -175,6 +184,9 @@ class Leadership:
         self._duration_seconds = duration_seconds
         self._won = False
         self._valid_until = 0.0
+        self._took = False
+        self._lost_it = False
+        self._starting: asyncio.Task[None] | None = None
 
     @property
     def held(self) -> bool:
@@ -208,6 +220,7 @@ class Leadership:
             duration_seconds=self._duration_seconds,
             renewed=self._renewed,
             lost=self._lost,
+            may_take=self._may_take,
         )
         return LeaderElection(
             Config(
@@ -222,13 +235,17 @@ class Leadership:
 
     async def _one_term(self, election: LeaderElection) -> None:
         try:
-            await election.run()
+            with contextlib.suppress(_TermOverError):
+                await election.run()
         finally:
-            self._won = False
+            if self._starting is not None:
+                self._starting.cancel()
+            self._won = self._took = self._lost_it = False
         log.warning("leadership lost", extra={"lease": self._name})
 
     async def _started(self) -> None:
-        """Begin to write; the election cancels this when the Lease is lost meanwhile."""
+        """Begin to write; cancelled when the term ends meanwhile."""
+        self._starting = asyncio.current_task()
         while self._catch_up is not None:
             try:
                 await self._catch_up()
@@ -242,9 +259,19 @@ class Leadership:
 
     def _renewed(self, at: float) -> None:
         self._valid_until = at + self._duration_seconds
+        self._took = True
 
     def _lost(self) -> None:
         self._valid_until = 0.0
+        self._lost_it = self._took
+
+    def _may_take(self) -> None:
+        """End a term in which the Lease was lost, instead of going on with it.
+
+        Its holder meanwhile may have written, which is caught up with at the beginning of a term.
+        """
+        if self._lost_it:
+            raise _TermOverError
 
     async def _release(self) -> None:
         for _ in range(_RELEASE_ATTEMPTS):

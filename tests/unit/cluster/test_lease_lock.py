@@ -9,7 +9,7 @@ import pytest
 from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
 from kubernetes.aio.leaderelection.resourcelock.leaselock import LeaseLock
 
-from ridgeline.cluster.lease import _PatientLock
+from ridgeline.cluster.lease import Leadership, _PatientLock, _TermOverError
 
 NAME, NAMESPACE = "ridgeline", "ridgeline-system"
 
@@ -35,6 +35,7 @@ def lock_of(told: Told) -> _PatientLock:
         duration_seconds=15.0,
         renewed=told.renewed.append,
         lost=told.lose,
+        may_take=lambda: None,
     )
 
 
@@ -78,3 +79,49 @@ async def test_a_lease_that_names_another_is_lost_at_once(
     told = Told()
     await lock_of(told).get(NAME, NAMESPACE)
     assert told.lost == lost
+
+
+class Term:
+    """A term that ends at once: the Lease was lost in it."""
+
+    async def run(self) -> None:
+        raise _TermOverError
+
+
+async def test_a_lease_that_was_lost_and_given_back_is_taken_in_the_next_term_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    holder: str | None = "other"
+
+    async def get(*_: Any) -> tuple[bool, LeaderElectionRecord]:
+        return True, record(holder)
+
+    async def update(*_: Any) -> bool:
+        return True
+
+    monkeypatch.setattr(LeaseLock, "get", get)
+    monkeypatch.setattr(LeaseLock, "update", update)
+    api: Any = SimpleNamespace(client=object())
+    leadership = Leadership(api, namespace=NAMESPACE, name=NAME, identity="one")
+    lock, over = leadership._election().election_config.lock, Term()
+
+    async def taken() -> bool:
+        await lock.get(NAME, NAMESPACE)
+        return bool(await lock.update(NAME, NAMESPACE, record("one")))
+
+    # Whoever waits sees another holder, and takes the Lease when it is given back.
+    assert not await taken()
+    holder = None
+    assert await taken()
+    holder = "one"
+    assert await taken()
+
+    # It stood still while another one led, and gave the Lease back.
+    holder = "other"
+    assert not await taken()
+    holder = None
+    with pytest.raises(_TermOverError):
+        await taken()
+    term: Any = over
+    await leadership._one_term(term)
+    assert await taken()
