@@ -240,6 +240,7 @@ def _case(
         known_well.workload,
         truth.differs,
         schedules=scheduling,
+        full_tokens=sizes.held_prompt + sizes.held_output,
     )
     if isinstance(found, CannotSay):
         raise CaseError(str(found))

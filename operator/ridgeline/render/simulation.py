@@ -10,6 +10,7 @@ from ridgeline.render.serving import lines_table
 from ridgeline.render.simulation_words import cautions, drowns, lasting, seconds, summary
 from ridgeline.sim.compare.play import Kind
 from ridgeline.sim.compare.scores import Score, Simulated, rolls_of
+from ridgeline.sim.compare.setup import Prepared
 
 VERSION: Final = 1
 """Raised when a key changes its meaning or goes; new keys may come without."""
@@ -77,7 +78,25 @@ def facts(simulated: Simulated) -> tuple[tuple[str, str], ...]:
             f"{float(flow.means(300.0).max(initial=mean)) / prepared.cutoff_demand:.2f} in the "
             "busiest five minutes",
         ),
+        ("what the fleet carries", _carries(prepared)),
         ("seed", str(options.seed)),
+    )
+
+
+def _carries(prepared: Prepared) -> str:
+    """Say how many tokens a second the fleet yields at most, and whether more are asked for."""
+    fluid, flow = prepared.play.fluid, prepared.traffic.flow
+    most = {name: fluid.replicas * float(max(speeds)) for name, speeds in fluid.speeds.items()}
+    told = ", ".join(f"{value:.0f} on {name}" for name, value in most.items())
+    busiest = float(flow.means(300.0).max(initial=0.0))
+    least, highest = min(most.values()), max(most.values())
+    if busiest <= least:
+        return f"{told} (tokens/s)"
+    whichever = "whatever the profile" if busiest > highest else "on some of them"
+    return (
+        f"{told} (tokens/s); {busiest:.0f} are asked for in the busiest five minutes, so that "
+        f"requests queue {whichever}: such a comparison is about who queues longer, so take more "
+        "--replicas or less --load to compare speeds"
     )
 
 

@@ -72,6 +72,7 @@ def predicted_truth(
     differs: Differs | None = None,
     *,
     schedules: bool = False,
+    full_tokens: float | None = None,
 ) -> Truth | CannotSay:
     """Return a deployment's truth, or why the model cannot tell it.
 
@@ -83,6 +84,9 @@ def predicted_truth(
         workload: The mean request in decode.
         differs: In what the truth differs.
         schedules: Whether each profile is there with an in-engine schedule of its lookahead, too.
+        full_tokens: Tokens that a request in decode has at its end, prompt and answer; `None`: its
+            context. The simulation reserves them from the beginning, where a real engine takes
+            blocks as they fill, so it is given as much more room as they exceed the context.
     """
     changed = differs or Differs()
     believed = list(arms)
@@ -104,7 +108,10 @@ def predicted_truth(
         name=f"{deployment.model.name} on {deployment.tensor_parallel} × "
         f"{deployment.accelerator.name}",
         profiles=tuple(
-            _profile(each, deployment, workload, most, changed) for each in (*speculating, none)
+            _profile(
+                each, deployment, workload, most, changed, full_tokens or workload.context_tokens
+            )
+            for each in (*speculating, none)
         ),
         max_seqs=most,
         reference_context=workload.context_tokens,
@@ -130,7 +137,12 @@ def scheduled(deployment: Deployment, arm: Arm, workload: Workload) -> Arm | Non
 
 
 def _profile(
-    model: ArmModel, deployment: Deployment, workload: Workload, most: int, differs: Differs
+    model: ArmModel,
+    deployment: Deployment,
+    workload: Workload,
+    most: int,
+    differs: Differs,
+    full_tokens: float,
 ) -> ProfileTruth:
     grid = [float(each) for each in range(1, most + 1)]
     scale = model.scale * differs.factor(model.arm.name)
@@ -142,15 +154,15 @@ def _profile(
             scale * step.seconds(each) for step, each in zip(steps, grid, strict=True)
         ),
         tokens_per_step=tuple(each.length for each in steps),
-        kv_tokens=_kv_tokens(deployment, model.arm, workload),
+        kv_tokens=_kv_tokens(deployment, model.arm, workload, full_tokens),
     )
 
 
-def _kv_tokens(deployment: Deployment, arm: Arm, workload: Workload) -> float:
+def _kv_tokens(deployment: Deployment, arm: Arm, workload: Workload, full_tokens: float) -> float:
     room = room_of(replace(deployment, max_num_seqs=_UNLIMITED), arm, workload)
     if isinstance(room, CannotSay) or not room.by_memory:
         return 1e12
-    return max(1.0, room.max_concurrency * workload.context_tokens)
+    return max(1.0, room.max_concurrency * full_tokens)
 
 
 def _kv_seconds(deployment: Deployment, none: Arm, workload: Workload) -> float:

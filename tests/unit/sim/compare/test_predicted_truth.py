@@ -8,6 +8,7 @@ from ridgeline.costmodel.arm import Acceptance, Arm, Origin
 from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.deployment import Deployment
 from ridgeline.costmodel.goodput import ArmModel, arm_models
+from ridgeline.costmodel.memory import room_of
 from ridgeline.costmodel.workload import Workload
 from ridgeline.settings.accelerators import load_catalogue
 from ridgeline.settings.models import load_models
@@ -63,6 +64,19 @@ def test_what_a_replica_does_is_what_the_model_predicts(profile: str) -> None:
         assert speed == pytest.approx(model.goodput(float(batch)), rel=1e-6)
     quiet = found.curve(profile, prompt=500.0, output=1312.0).tokens_at(16.0)
     assert quiet == pytest.approx(model.goodput(16.0), rel=1e-6)
+
+
+def test_memory_holds_as_many_requests_as_the_model_says() -> None:
+    """Though a request is given all its room at once: at 900 + 512 of 1156 tokens on average."""
+    small = deployment(gpu_memory_utilization=0.35)
+    found = predicted_truth(small, (NGRAM, NONE), WORKLOAD, full_tokens=900.0 + 512.0)
+    assert isinstance(found, Truth)
+    room = room_of(replace(small, max_num_seqs=10_000), NONE, WORKLOAD)
+    assert not isinstance(room, CannotSay)
+    assert 1 < room.max_concurrency < found.max_seqs
+    speeds = found.speeds("none", prompt=900.0, output=512.0)
+    full = int(room.max_concurrency)
+    assert speeds[full - 1] < speeds[full] == speeds[-1]
 
 
 def test_longer_contexts_take_longer() -> None:
