@@ -115,8 +115,7 @@ API_FAULTS: Final = (
     ),
     Fault(
         name="API server slow",
-        given="every answer takes 3 s longer, a watch too (the Lease lasts 15 s, as it does by "
-        "default)",
+        given="every answer takes 3 s longer, a watch too (the Lease lasts 15 s here, not 12)",
         promise="everything is done, only later; no write is made twice",
         strike=spoilt(Manner(delay_s=3.0), 2 * OUTAGE_S),
         room=partial(opened, setting=Setting(lease_s=15)),
