@@ -22,6 +22,7 @@ from ridgeline.cluster.surroundings import (
     trim_node,
     trim_spec,
 )
+from ridgeline.controller.nothing_kept import NoEssence, NoProgress
 from ridgeline.terms.names import (
     ACCELERATOR_PLURAL,
     GROUP,
@@ -176,12 +177,14 @@ def _follow(
 
 
 def watch_settings() -> kopf.OperatorSettings:
-    """Return Kopf's settings: paged lists, no posting, no peering."""
+    """Return Kopf's settings: paged lists, no posting, no peering, nothing kept of objects."""
     settings = kopf.OperatorSettings()
     settings.watching.chunk_size = PAGE_SIZE
     settings.posting.enabled = False
     settings.peering.standalone = True
     settings.scanning.disabled = True
+    settings.persistence.diffbase_storage = NoEssence()
+    settings.persistence.progress_storage = NoProgress()
     return settings
 
 
