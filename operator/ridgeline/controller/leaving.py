@@ -61,6 +61,7 @@ class Leaving:
             now: Epoch seconds.
             frozen: Do nothing but give back what is paused for a canary.
         """
+        self._forget()
         left = {
             (each.namespace, each.name): (each, marker)
             for each in self._store.deployments.all()
@@ -73,6 +74,21 @@ class Leaving:
                 continue
             if self._leader.held and not 0 <= waited < PATIENCE_SECONDS:
                 await self._guarded(deployment, marker)
+
+    def _forget(self) -> None:
+        """Drop what was noted of servings and targets of which nothing is left."""
+        targets = self._store.deployments.all()
+        marked = (
+            (each.namespace, marker.serving)
+            for each in targets
+            if each.marker is not None and (marker := marker_of(each.marker)) is not None
+        )
+        servings = {(each.namespace, each.name) for each in self._store.servings.all()}
+        if gone := self._last_word.keys() - servings:
+            for key in gone - set(marked):
+                del self._last_word[key]
+        if self._unattended:
+            self._unattended &= {(each.namespace, each.name) for each in targets}
 
     def _left_behind(self, deployment: DeploymentObject) -> Marker | None:
         """Return the annotation of a target that is to be seen off."""
