@@ -16,6 +16,7 @@ import orjson
 
 from benchmarks.scale_answers import Answers, Asked
 from benchmarks.scale_process import Journal, Usage, first_statuses, usage_of
+from ridgeline.policy.law.peak import SLOT_SECONDS
 from ridgeline.terms.names import SERVING_PLURAL
 from tests.cluster.errors import ClusterError
 from tests.cluster.progress import Progress
@@ -142,14 +143,13 @@ class Watcher:
     def see_rest(
         self, quiet_ticks: int, window_seconds: float, patience_seconds: float, progress: Progress
     ) -> None:
-        """Wait until two rate windows are over and nothing was written for a number of ticks.
-
-        The first window teaches what the profile does here, which is written into the statuses.
+        """Wait until the first lessons are written, and nothing more for a number of ticks.
 
         Raises:
             ClusterError: That takes too long, or the operator ended.
         """
-        end, settled = time.time() + patience_seconds, self._began + 2 * window_seconds
+        end = time.time() + patience_seconds
+        settled = settled_at(self._began, window_seconds, self._tick_seconds)
         written = self._writes()
         since = self._answers.times_asked(self._tick_query)
         with progress.step("at rest"):
@@ -220,6 +220,21 @@ class Watcher:
             raise ClusterError(f"the operator ended: {self._operator.log_tail()}")
         if time.time() > end:
             raise ClusterError(f"{what}: {self._operator.log_tail()}")
+
+
+def settled_at(began: float, window_seconds: float, tick_seconds: float) -> float:
+    """Epoch seconds from which a start has nothing more to teach.
+
+    The first rate window teaches what the profile does here, and the first five-minute slot that
+    ends teaches the day's peak. Both are written into the statuses.
+
+    Args:
+        began: Epoch seconds of the start.
+        window_seconds: The operator's rate window.
+        tick_seconds: The operator's tick.
+    """
+    slot_ends = (began // SLOT_SECONDS + 1) * SLOT_SECONDS
+    return max(began + 2 * window_seconds, slot_ends + 2 * tick_seconds)
 
 
 def spent_in(page: str) -> tuple[dict[str, float], float]:

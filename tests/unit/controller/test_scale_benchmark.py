@@ -28,7 +28,14 @@ from benchmarks.scale_process import (
 )
 from benchmarks.scale_stage import matcher_of, queries_of
 from benchmarks.scale_table import Measured, document, goals, growth_exponent, slope, table
-from benchmarks.scale_watch import Settings, Start, Ticks, bare_decoding, spent_in
+from benchmarks.scale_watch import (
+    Settings,
+    Start,
+    Ticks,
+    bare_decoding,
+    settled_at,
+    spent_in,
+)
 from ridgeline.cluster.objects import trim_pod
 from ridgeline.controller.metrics import OperatorMetrics
 from ridgeline.controller.time_metrics import Phase
@@ -264,6 +271,16 @@ def test_the_lease_and_what_was_before_and_after_is_left_out_of_a_tick(
     assert found.wall_seconds_per_tick == pytest.approx(0.5)
     assert found.first_decision_ticks == pytest.approx(2.0)
     assert found.bytes_read_per_tick == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(
+    ("began", "window", "settled"),
+    [(610.0, 60.0, 930.0), (890.0, 60.0, 1010.0), (890.0, 0.0, 930.0)],
+)
+def test_a_start_has_taught_all_after_two_windows_and_the_first_slot(
+    began: float, window: float, settled: float
+) -> None:
+    assert settled_at(began, window, 15.0) == settled
 
 
 def test_time_by_phase_is_read_out_of_the_operators_own_metrics() -> None:
