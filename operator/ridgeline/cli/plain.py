@@ -3,6 +3,9 @@
 Help is text without boxes: it is as wide as a line may be, and what stands in it can be copied.
 """
 
+import errno
+import os
+import sys
 from typing import Any, Final
 
 import typer
@@ -11,6 +14,9 @@ from typer.core import TyperCommand, TyperGroup
 from ridgeline.cli.help_parts import parts_of, tail
 
 _PREFIX: Final = "Value error, "
+
+_STANDARD_OUTPUT: Final = 1
+"""Its file descriptor."""
 
 
 class PlainCommand(TyperCommand):
@@ -54,7 +60,16 @@ class PlainGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named; see click."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
         except typer.BadParameter as error:
             error.message = error.message.removeprefix(_PREFIX)
             raise
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            print(f"ridgeline: the output cannot be written: {error.strerror}", file=sys.stderr)
+            # What waits in the buffer would be tried again at the end, and fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), _STANDARD_OUTPUT)
+            raise typer.Exit(1) from None
+        return result

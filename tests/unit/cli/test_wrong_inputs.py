@@ -193,6 +193,14 @@ def test_a_reader_that_goes_away_ends_it_in_silence(words: tuple[str, ...]) -> N
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.parametrize("words", [("version",), ("advise", "--help"), ("replay", RECORD)])
+def test_a_full_disk_is_told_in_a_line(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(program(*words), stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "ridgeline: the output cannot be written: No space left on device\n"
+
+
 def test_an_interrupt_ends_a_command_in_silence(tmp_path: Path) -> None:
     """At a moment at which it surely waits: standard input, which nobody closes."""
     fifo = tmp_path / "fifo"
