@@ -21,7 +21,7 @@ from ridgeline.costmodel.cannot_say import CannotSay
 from ridgeline.costmodel.capacity import capacity
 from ridgeline.costmodel.cost import plan
 from ridgeline.costmodel.goodput import ArmModel, arm_models
-from ridgeline.costmodel.lookahead import lookahead_schedule
+from ridgeline.costmodel.lookahead import Tier, lookahead_schedule
 from ridgeline.costmodel.memory import room_of
 from ridgeline.costmodel.profile_advice import Asked, ProfileAdvice, profile_advice
 from ridgeline.costmodel.startup import RollCost, roll_cost
@@ -180,9 +180,16 @@ def _advice(cutoff: CutoffReport, question: Question) -> Advice:
                         speedup=first.speedup,
                         low=first.low,
                         high=first.high,
+                        fewer=_fewer(each.tiers, each.arm.lookahead),
                     )
                 )
     return advice_of(table, question.arms, quiet)
+
+
+def _fewer(tiers: Sequence[Tier], lookahead: int | None) -> int | None:
+    """Return the best lookahead with the most requests in a step, if it is a shorter one."""
+    last = tiers[-1].lookahead if tiers else 0
+    return last if 0 < last < (lookahead or 0) else None
 
 
 def _in_engines(

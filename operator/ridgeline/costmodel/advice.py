@@ -21,12 +21,15 @@ class Quiet:
         speedup: Tokens per second of one request, relative to none.
         low: Lower edge of the band.
         high: Upper edge.
+        fewer: Lookahead below its own, and above 0, that is best with the most requests in a step
+            while the drafter stays loaded; `None` where there is none.
     """
 
     profile: str
     speedup: float
     low: float
     high: float
+    fewer: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,21 @@ def _by_numbers(table: CutoffTable, off: set[str], quiet: dict[str, Quiet]) -> s
             "no profile that speculates wins by the margin at any concurrency "
             f"({best.profile} comes nearest with {_gain(best)} when quiet)"
         )
-    return ", ".join(_range(row, table.admitted, off, quiet) for row in table.rows)
+    told = ", ".join(_range(row, table.admitted, off, quiet) for row in table.rows)
+    return told + _with_fewer([row.profile for row in table.rows], off, quiet)
+
+
+def _with_fewer(profiles: Sequence[str], off: set[str], quiet: dict[str, Quiet]) -> str:
+    """Say of the profile that is left for none whether it is its lookahead that is too long."""
+    if profiles[-1] not in off or len(profiles) < 2:
+        return ""
+    left = quiet.get(profiles[-2])
+    if left is None or left.fewer is None:
+        return ""
+    return (
+        f" with its own lookahead (a drafter that stays loaded does best there with {left.fewer}: "
+        "compare the in-engine schedule)"
+    )
 
 
 def _range(row: CutoffRow, admitted: float | None, off: set[str], quiet: dict[str, Quiet]) -> str:

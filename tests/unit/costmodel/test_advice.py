@@ -35,6 +35,17 @@ def test_a_yes_says_how_much_and_up_to_where() -> None:
     assert found.missing == ()
 
 
+def test_a_lookahead_that_is_only_too_long_is_told_as_that() -> None:
+    shorter = (Quiet(profile="eagle", speedup=1.9, low=1.7, high=2.1, fewer=1),)
+    found = advice_of(CutoffTable(rows(193.0)), ARMS, shorter)
+    assert found.headline.endswith(
+        "no speculation above that with its own lookahead (a drafter that stays loaded does best "
+        "there with 1: compare the in-engine schedule)"
+    )
+    throughout = advice_of(CutoffTable((CutoffRow(profile="eagle"),)), ARMS, shorter)
+    assert "lookahead" not in throughout.headline
+
+
 def test_an_edge_that_no_load_reaches_is_told_as_one() -> None:
     curve = Curve(profile="none", concurrency=(1.0, 160.0), tokens_per_second=(1.0, 2.0))
     found = advice_of(CutoffTable(rows(4096.0), curves=(curve,)), ARMS, QUIET)
