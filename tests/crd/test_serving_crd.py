@@ -151,6 +151,7 @@ def test_the_schema_writes_its_defaults_and_none_that_a_policy_shares(kubectl: K
         "targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"},
         "mode": "RecommendOnly",
         "suspend": False,
+        "conflictPolicy": "Hold",
         "onDelete": "Keep",
         "profiles": [none],
     }

@@ -50,10 +50,8 @@ def explain(
 
     Examples:
       kubectl ridgeline explain llama-70b -n inference
-      kubectl ridgeline explain llama-70b --prometheus http://127.0.0.1:9090
-      kubectl ridgeline explain llama-70b --operator-url http://localhost:8080
-      kubectl ridgeline explain llama-70b -o wide
-      kubectl ridgeline explain llama-70b -o json | jq .decision
+      kubectl ridgeline explain llama-70b -o wide --operator-url http://localhost:8080
+      kubectl ridgeline explain llama-70b --prometheus http://127.0.0.1:9090 -o json | jq .decision
     """
     try:
         endpoint = endpoint_of_flag(prometheus, name="explain") if prometheus else None

@@ -134,6 +134,7 @@ def test_the_schema_writes_these_defaults_and_no_others() -> None:
         "spec.targetRef.kind": "Deployment",
         "spec.mode": "RecommendOnly",
         "spec.suspend": False,
+        "spec.conflictPolicy": "Hold",
         "spec.onDelete": "Keep",
         "spec.engine.unverified": "Hold",
         "spec.injection.mode": "Env",
