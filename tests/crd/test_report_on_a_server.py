@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -110,12 +109,12 @@ def test_the_load_of_before_is_drawn_for_each_named_serving(
 
 
 @pytest.fixture
-def inference(server: Kubectl) -> Iterator[Kubectl]:
+def inference(server: Kubectl) -> Kubectl:
     """The namespace of the Pods that the Prometheus with a past knows."""
     # The docs use it as well, on the same server.
     made = server.run("create", "namespace", NAMESPACE)
     assert made.code == 0 or "AlreadyExists" in made.err
-    yield Kubectl(server.cluster, NAMESPACE)
+    return Kubectl(server.cluster, NAMESPACE)
 
 
 @pytest.mark.prometheus
