@@ -29,6 +29,7 @@ from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.render.advise_report import AdviceReport, CostCurve, InEngineRow
 from ridgeline.render.cutoff_report import CutoffReport, predicted
+from ridgeline.settings.advise_model import uneven_heads
 from ridgeline.settings.advise_schedule import InEngine, in_engine
 from ridgeline.settings.goodput import Question, answer
 from ridgeline.terms.modes import Strategy
@@ -101,7 +102,7 @@ def _with_rest(
     )
     report = AdviceReport(
         cutoff=cutoff,
-        advice=_advice(cutoff, question),
+        advice=_started(inputs, _advice(cutoff, question)),
         asked=inputs.asked,
         contexts=tuple(
             predicted(deployment, question.arms, replace(workload, context_tokens=each))
@@ -160,6 +161,14 @@ def _acceptance(question: Question) -> str:
     if not guessed:
         return "as stated"
     return f"what the method usually has, for {', '.join(guessed)}: a guess, state your own"
+
+
+def _started(inputs: AdviseInputs, advice: Advice) -> Advice:
+    """Say first when the engine would not even start: numbers alone would look like a promise."""
+    refused = uneven_heads(inputs.model.target, inputs.served.tensor_parallel)
+    if not refused:
+        return advice
+    return replace(advice, answer=Verdict.NO, headline=f"No: {refused}. Else: {advice.headline}")
 
 
 def _advice(cutoff: CutoffReport, question: Question) -> Advice:

@@ -13,7 +13,9 @@ REFUSED = "vLLM refuses --tensor-parallel-size 7: Qwen/Qwen3-32B has 64 heads of
 
 def test_a_size_that_does_not_divide_the_heads_is_told() -> None:
     assert REFUSED in document(*QWEN, "--tp", "7")["notes"][0]
-    assert REFUSED in page(*QWEN, "--tp", "7")
+    assert page(*QWEN, "--tp", "7").splitlines()[1].startswith(f"No: {REFUSED}")
+    told = document(*QWEN, "--tp", "7")
+    assert (told["answer"], told["headline"][: len(REFUSED) + 4]) == ("No", f"No: {REFUSED}")
 
 
 def test_it_stands_above_the_serving_that_would_not_start() -> None:
