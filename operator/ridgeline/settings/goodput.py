@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from ridgeline.costmodel.accelerator import Accelerator
@@ -61,6 +62,10 @@ class GoodputInputs:
     served: ServedModel
     engine_version: str | None = None
     learned: Learned | None = None
+
+
+_MOST_TABLES: Final = 256
+"""Tables that are kept; one takes some ten milliseconds to work out, and some kilobytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +134,7 @@ def ask(profiles: Sequence[Profile], inputs: GoodputInputs) -> Question | Proble
 
 def answer(question: Question) -> Answer:
     """Return what the cost model says."""
-    table = goodput_table(question.deployment, question.arms, question.workload)
+    table = _table(question.deployment, question.arms, question.workload)
     prediction = Prediction(
         basis=question.basis,
         lengths={
@@ -147,6 +152,14 @@ def answer(question: Question) -> Answer:
         *question.doubts, undecided=bool(question.doubts)
     )
     return Answer(cutoff=qualified, prediction=prediction)
+
+
+@lru_cache(maxsize=_MOST_TABLES)
+def _table(
+    deployment: Deployment, arms: tuple[Arm, ...], workload: Workload
+) -> CutoffTable | CannotSay:
+    """Return the table, worked out once for servings that are alike, as many are at a start."""
+    return goodput_table(deployment, arms, workload)
 
 
 def _slices_apart(accelerator: Accelerator, served: ServedModel) -> Problem | None:

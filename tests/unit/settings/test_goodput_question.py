@@ -1,6 +1,7 @@
 """What the Goodput strategy asks the cost model: whose word counts, and what is doubted."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from ridgeline.costmodel.table import CutoffTable
 from ridgeline.engine.speculative_config import Profile
 from ridgeline.policy.facts import Problem
 from ridgeline.policy.learned import Learned, LearnedArm
+from ridgeline.settings import goodput
 from ridgeline.settings.goodput import MEASURED_SD, STATED_SD, answer, ask
 from ridgeline.settings.model_drafts import NoDraft
 from ridgeline.terms.methods import Method
@@ -296,3 +298,18 @@ def test_no_length_is_told_of_a_profile_whose_lookahead_changes_with_the_load() 
     assert "eagle3" not in scheduled.prediction.lengths
     assert always.prediction.scheduled == ()
     assert "eagle3" in always.prediction.lengths
+
+
+def test_questions_that_are_alike_are_answered_once() -> None:
+    """A thousand servings of one model on one GPU start with one table."""
+    one, other = asked(), asked()
+    assert not isinstance(one, Problem)
+    assert not isinstance(other, Problem)
+    first, second = answer(one).cutoff, answer(replace(other, basis="another")).cutoff
+    longer = replace(one, workload=replace(one.workload, context_tokens=4000.0))
+    assert first == second
+    assert answer(longer).cutoff != first
+    assert goodput._table.cache_info().maxsize is not None
+    before = goodput._table.cache_info().misses
+    answer(asked())
+    assert goodput._table.cache_info().misses == before
