@@ -264,7 +264,7 @@ def test_a_run_that_broke_a_promise_or_grew_is_told_as_such() -> None:
     )
     told = table([seen])
     assert "| 2026-01-02 | 5 | 24 | 7 | 7 | 1 | 2 | 1 |" in told
-    assert "what the operator holds | 2.35e+03 kB | 100 kB | 0 kB | **no** |" in told
+    assert "what the operator holds | 2.75e+03 kB | 100 kB | 0 kB | **no** |" in told
     assert "| asyncio tasks | 1 | 0 | 0 | yes |" in told
     assert "scaled (4); clock jumps (3)" in told
     assert not seen.whole

@@ -303,8 +303,6 @@ def test_no_length_is_told_of_a_profile_whose_lookahead_changes_with_the_load() 
 def test_questions_that_are_alike_are_answered_once() -> None:
     """A thousand servings of one model on one GPU start with one table."""
     one, other = asked(), asked()
-    assert not isinstance(one, Problem)
-    assert not isinstance(other, Problem)
     first, second = answer(one).cutoff, answer(replace(other, basis="another")).cutoff
     longer = replace(one, workload=replace(one.workload, context_tokens=4000.0))
     assert first == second
