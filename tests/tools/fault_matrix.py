@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.component.controller.fault_matrix import FAULTS, STEPS, outcome
+from tests.tools.page import between
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN: Final = "<!-- fault matrix: made by python -m tests.tools.fault_matrix -->"
@@ -43,10 +44,8 @@ async def _table() -> str:
 def main() -> int:
     """Play the matrix and write it into the page."""
     page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
     table = asyncio.run(_table())
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(between(page, BEGIN, END, table), encoding="utf-8")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.leaders.record import Run, load
 from tests.tools.fault_matrix import PAGE
-from tests.tools.page import cell, run
+from tests.tools.page import between, cell, run
 
 MODULE: Final = "tests.tools.leaders_table"
 BEGIN: Final = "<!-- two operators: made by make test-leaders -->"
@@ -59,11 +59,7 @@ def page_with(runs: Sequence[Run], page: str) -> str:
     Raises:
         ValueError: The page has no place for it.
     """
-    if BEGIN not in page or END not in page:
-        raise ValueError(f"the page has no place for the table: add {BEGIN} and {END}")
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    return f"{before}{BEGIN}\n\n{table(runs)}\n\n{END}{after}"
+    return between(page, BEGIN, END, table(runs))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,6 +12,19 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def between(page: str, begin: str, end: str, text: str) -> str:
+    """Return a page with a text between two marks.
+
+    Raises:
+        ValueError: The page lacks a mark.
+    """
+    if begin not in page or end not in page:
+        raise ValueError(f"the page has no place for the table: add {begin} and {end}")
+    before, rest = page.split(begin, 1)
+    _, after = rest.split(end, 1)
+    return f"{before}{begin}\n\n{text}\n\n{end}{after}"
+
+
 def run(module: str, page: Callable[[], str], arguments: Sequence[str] | None = None) -> int:
     """Write the page, or compare it with `--check`; return the exit status.
 

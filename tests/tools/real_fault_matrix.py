@@ -13,7 +13,7 @@ from tests.faults.faults import FAULTS
 from tests.faults.record import Rows, load
 from tests.faults.steps import STEPS
 from tests.tools.fault_matrix import PAGE
-from tests.tools.page import cell, run
+from tests.tools.page import between, cell, run
 
 MODULE: Final = "tests.tools.real_fault_matrix"
 BEGIN: Final = "<!-- real fault matrix: made by make test-faults -->"
@@ -47,11 +47,7 @@ def page_with(rows: Rows, page: str) -> str:
     Raises:
         ValueError: The page has no place for it.
     """
-    if BEGIN not in page or END not in page:
-        raise ValueError(f"the page has no place for the table: add {BEGIN} and {END}")
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    return f"{before}{BEGIN}\n\n{table(rows)}\n\n{END}{after}"
+    return between(page, BEGIN, END, table(rows))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

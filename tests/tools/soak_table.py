@@ -11,7 +11,7 @@ from typing import Final
 from tests.soak.measure import Slope
 from tests.soak.record import WARM_UP_HOURS, Seen, load
 from tests.tools.fault_matrix import PAGE
-from tests.tools.page import run
+from tests.tools.page import between, run
 
 MODULE: Final = "tests.tools.soak_table"
 BEGIN: Final = "<!-- soak: made by make test-soak-day -->"
@@ -59,11 +59,7 @@ def page_with(results: Sequence[Seen], page: str) -> str:
     Raises:
         ValueError: The page has no place for them.
     """
-    if BEGIN not in page or END not in page:
-        raise ValueError(f"the page has no place for the table: add {BEGIN} and {END}")
-    before, rest = page.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    return f"{before}{BEGIN}\n\n{table(results)}\n\n{END}{after}"
+    return between(page, BEGIN, END, table(results))
 
 
 def _row(seen: Seen) -> str:
