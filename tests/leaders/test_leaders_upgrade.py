@@ -55,7 +55,8 @@ def test_a_newer_version_goes_on_with_the_roll(pair: Pair, watcher: Watcher) -> 
     # The leaver gave the Lease back, and nobody waited until it ran out.
     leases = [each.answer["spec"] for each in entries if each.resource == LEASES and each.stored]
     given_back = next(i for i, each in enumerate(leases) if not each.get("holderIdentity"))
-    last, taken = leases[given_back], leases[given_back + 1]
+    last = leases[given_back]
+    taken = next(each for each in leases[given_back:] if each.get("holderIdentity"))
     renewed, acquired = epoch_of(last["renewTime"]), epoch_of(taken["acquireTime"])
     assert renewed is not None
     assert acquired is not None
