@@ -123,7 +123,7 @@ class Watcher:
         self._journal = journal
         self._tick_query = tick_query
         self._tick_seconds = tick_seconds
-        self._began = time.time()
+        self._began = self._all_told = time.time()
 
     def see_start(self, servings: int, patience_seconds: float, progress: Progress) -> Start:
         """Wait until every serving has a status.
@@ -136,9 +136,8 @@ class Watcher:
             while len(found := first_statuses(self._journal.calls(), SERVING_PLURAL)) < servings:
                 self._check(end, f"{len(found)} of {servings} servings have a status")
                 time.sleep(1.0)
-        return Start(
-            seconds=max(found.values()) - self._began, cpu_seconds=self._usage().cpu_seconds
-        )
+        self._all_told = max(found.values())
+        return Start(seconds=self._all_told - self._began, cpu_seconds=self._usage().cpu_seconds)
 
     def see_rest(
         self, quiet_ticks: int, window_seconds: float, patience_seconds: float, progress: Progress
@@ -149,7 +148,7 @@ class Watcher:
             ClusterError: That takes too long, or the operator ended.
         """
         end = time.time() + patience_seconds
-        settled = settled_at(self._began, window_seconds, self._tick_seconds)
+        settled = settled_at(self._all_told, window_seconds, self._tick_seconds)
         written = self._writes()
         since = self._answers.times_asked(self._tick_query)
         with progress.step("at rest"):
@@ -222,19 +221,19 @@ class Watcher:
             raise ClusterError(f"{what}: {self._operator.log_tail()}")
 
 
-def settled_at(began: float, window_seconds: float, tick_seconds: float) -> float:
-    """Epoch seconds from which a start has nothing more to teach.
+def settled_at(told: float, window_seconds: float, tick_seconds: float) -> float:
+    """Epoch seconds from which a start has nothing more to teach, the last serving included.
 
     The first rate window teaches what the profile does here, and the first five-minute slot that
     ends teaches the day's peak. Both are written into the statuses.
 
     Args:
-        began: Epoch seconds of the start.
+        told: Epoch seconds of the last first status.
         window_seconds: The operator's rate window.
         tick_seconds: The operator's tick.
     """
-    slot_ends = (began // SLOT_SECONDS + 1) * SLOT_SECONDS
-    return max(began + 2 * window_seconds, slot_ends + 2 * tick_seconds)
+    slot_ends = (told // SLOT_SECONDS + 1) * SLOT_SECONDS
+    return max(told + 2 * window_seconds, slot_ends + 2 * tick_seconds)
 
 
 def spent_in(page: str) -> tuple[dict[str, float], float]:
