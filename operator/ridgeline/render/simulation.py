@@ -95,8 +95,8 @@ def _carries(prepared: Prepared) -> str:
     whichever = "whatever the profile" if busiest > highest else "on some of them"
     return (
         f"{told} (tokens/s); {busiest:.0f} are asked for in the busiest five minutes, so that "
-        f"requests queue {whichever}: such a comparison is about who queues longer, so take more "
-        "--replicas or less --load to compare speeds"
+        f"requests queue then, {whichever}; to compare speeds alone take more --replicas or less "
+        "--load"
     )
 
 

@@ -83,6 +83,19 @@ def test_a_published_deployment_is_told_as_a_table_and_a_report(tmp_path: Path) 
     assert "\x1b" not in printed
 
 
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [("0.3", "(tokens/s)"), ("5", "requests queue then, whatever the profile")],
+)
+def test_more_load_than_the_fleet_carries_is_told(load: str, said: str) -> None:
+    code, out, _ = run(*PUBLISHED, "--load", load)
+    assert code == 0
+    told = " ".join(out.split())
+    assert "what the fleet carries" in told
+    assert said in told
+    assert ("requests queue then" in told) == (load == "5")
+
+
 def test_a_model_on_a_gpu_is_compared_by_every_strategy() -> None:
     told = document(*MODEL, "--fixed-cutoff", "40", "--replicas", "2", "--seed", "7")
     assert told["version"] == 1
