@@ -28,7 +28,6 @@ class Part(StrEnum):
     ENGINE = "engine"
     ANSWER = "answer"
     SCHEDULES = "schedules"
-    PODS = "pods"
 
 
 class Kept:

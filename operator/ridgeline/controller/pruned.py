@@ -1,7 +1,8 @@
 """What an API server made of a status that it did not keep whole.
 
-A CRD that is older than the operator has no place for every field: the API server drops them and
-answers with the rest, and to compare with that would be to write the same at every tick.
+A CRD that is older than the operator has no place for every field. What comes back is then the rest
+(`ReportingApi` leaves out what the API server refuses), and to compare with that would be to write
+the same at every tick.
 """
 
 import logging
